@@ -1,0 +1,115 @@
+//! The rules that place buffers one after another, and never move one again.
+//!
+//! One file each, one signature: a problem and its sweep in, offsets and the work done out.
+//! Buffers with a fixed offset are placed before all others; gaps and alignment are respected by
+//! all, since the [`Timeline`] under them does.
+
+mod best_fit;
+mod first_fit;
+mod hinted;
+mod largest_first;
+mod order;
+
+use std::fmt;
+
+pub use order::Order;
+
+use crate::problem::{BufferId, Problem};
+use crate::solution::Solution;
+use crate::sweep::Sweep;
+use crate::timeline::Timeline;
+
+/// A rule, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// Each at its hint if that is free; the others first fit.
+    Hinted,
+    /// The largest first, each at the lowest offset that is free: what XLA, TFLite and rlx do.
+    LargestFirst,
+    /// In that order, each at the lowest offset that is free.
+    FirstFit(Order),
+    /// In that order, each in the hole that it fills best.
+    BestFit(Order),
+}
+
+/// What a rule made of a problem.
+#[derive(Clone, Debug)]
+pub(crate) struct Packing {
+    pub(crate) solution: Solution,
+    pub(crate) work: u64,
+}
+
+impl Algorithm {
+    /// All of them, in the order in which they are tried and ties are broken.
+    #[must_use]
+    pub fn all() -> Vec<Algorithm> {
+        let mut all = vec![Algorithm::Hinted, Algorithm::LargestFirst];
+        for order in Order::ALL {
+            all.extend([Algorithm::FirstFit(order), Algorithm::BestFit(order)]);
+        }
+        all
+    }
+
+    /// The algorithm of that name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Algorithm> {
+        Algorithm::all().into_iter().find(|a| a.to_string() == name)
+    }
+
+    /// What it does, in a line.
+    #[must_use]
+    pub fn about(self) -> String {
+        match self {
+            Algorithm::Hinted => "at the hint where that is free, the rest first fit".to_owned(),
+            Algorithm::LargestFirst => "largest first, lowest free offset".to_owned(),
+            Algorithm::FirstFit(order) => format!("{}, lowest free offset", order.about()),
+            Algorithm::BestFit(order) => format!("{}, tightest free hole", order.about()),
+        }
+    }
+
+    pub(crate) fn pack(self, problem: &Problem, sweep: &Sweep) -> Packing {
+        match self {
+            Algorithm::Hinted => hinted::pack(problem, sweep),
+            Algorithm::LargestFirst => largest_first::pack(problem, sweep),
+            Algorithm::FirstFit(order) => first_fit::pack(problem, sweep, order),
+            Algorithm::BestFit(order) => best_fit::pack(problem, sweep, order),
+        }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Algorithm::Hinted => write!(f, "hinted"),
+            Algorithm::LargestFirst => write!(f, "largest-first"),
+            Algorithm::FirstFit(order) => write!(f, "first-fit/{}", order.name()),
+            Algorithm::BestFit(order) => write!(f, "best-fit/{}", order.name()),
+        }
+    }
+}
+
+/// Places what is fixed, then all others in `order`, each where `choose` says.
+fn place_in_order(
+    problem: &Problem,
+    sweep: &Sweep,
+    order: &[BufferId],
+    mut choose: impl FnMut(&mut Timeline<'_>, BufferId) -> u64,
+) -> Packing {
+    let mut timeline = Timeline::new(sweep, problem.ids());
+    let mut offsets = vec![0; problem.len()];
+    for id in problem.ids() {
+        if let Some(offset) = problem.buffer(id).fixed {
+            timeline.place(id, offset);
+            offsets[id.index()] = offset;
+        }
+    }
+    for id in order {
+        if problem.buffer(*id).fixed.is_none() {
+            let offset = choose(&mut timeline, *id);
+            timeline.place(*id, offset);
+            offsets[id.index()] = offset;
+        }
+    }
+    Packing { solution: Solution::new(offsets), work: timeline.work() }
+}

@@ -1,0 +1,262 @@
+//! Lower bounds: how small can the arena be at the very best, and why.
+//!
+//! - **Load.** In every section all live bytes are side by side, so the arena is at least the
+//!   largest load. O(n log n), with the sweep.
+//! - **Alignment.** Look only at the pieces whose lowest byte must be a multiple of some `a`. In a
+//!   section each of them keeps the next one out up to the next multiple of `a`, all but the
+//!   topmost: at least Σ ⌈size⌉ₐ − max(⌈size⌉ₐ − size). O(n log n) for each distinct alignment, of
+//!   which the [`ALIGNMENTS`] largest are tried.
+//! - **Fixed.** In a section, what is not fixed must go into the holes between what is, and a
+//!   hole that is smaller than the smallest of them holds none. The bound is the lowest height with enough
+//!   room. O(sections × fixed pieces alive), up to [`FIXED_WORK`]; beyond that only the highest
+//!   fixed end.
+//!
+//! Each bound is a [`Proof`] that names the section, which is also the reason given when a problem
+//! does not fit its capacity. A stronger bound is another function here and another variant there.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::problem::{Life, Problem, Span};
+use crate::sweep::{Strip, Sweep};
+
+/// How many distinct alignments are tried.
+const ALIGNMENTS: usize = 8;
+/// How many fixed pieces are looked at, all sections together.
+const FIXED_WORK: usize = 50_000_000;
+
+/// A number of bytes below which no arena can be, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// The bound.
+    pub bytes: u64,
+    /// The reason.
+    pub proof: Proof,
+}
+
+/// Why no arena can be smaller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Proof {
+    /// There is nothing to place.
+    Nothing,
+    /// So many bytes are alive together at that time.
+    Load {
+        /// When.
+        life: Life,
+    },
+    /// Buffers whose offsets are multiples of `align` are alive together at that time.
+    Alignment {
+        /// When.
+        life: Life,
+        /// The common alignment.
+        align: u64,
+    },
+    /// What is not fixed at that time goes between or above what is.
+    Fixed {
+        /// When.
+        life: Life,
+    },
+}
+
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Proof::Nothing => write!(f, "there is nothing to place"),
+            Proof::Load { life } => write!(f, "the bytes alive together at {life}"),
+            Proof::Alignment { life, align } => {
+                write!(f, "the bytes alive together at {life}, with starts at multiples of {align}")
+            }
+            Proof::Fixed { life } => {
+                write!(f, "the bytes alive together at {life}, around the fixed offsets")
+            }
+        }
+    }
+}
+
+/// The best bound that we can prove.
+#[must_use]
+pub fn bound(problem: &Problem, sweep: &Sweep) -> Bound {
+    let (peak, section) = sweep.peak();
+    let proof = section.map_or(Proof::Nothing, |s| Proof::Load { life: sweep.life_of(s) });
+    let load = Bound { bytes: peak, proof };
+    let others = [alignment(problem, sweep), fixed(problem, sweep)];
+    others.into_iter().flatten().fold(load, |a, b| if b.bytes > a.bytes { b } else { a })
+}
+
+fn alignment(problem: &Problem, sweep: &Sweep) -> Option<Bound> {
+    let mut aligns: Vec<u64> = problem.buffers().iter().map(|b| b.align).collect();
+    aligns.sort_unstable_by(|a, b| b.cmp(a));
+    aligns.dedup();
+    let tried = aligns.into_iter().take(ALIGNMENTS).filter(|a| *a > 1);
+    tried.filter_map(|align| common_alignment(problem, sweep, align)).max_by_key(|b| b.bytes)
+}
+
+/// The bound from the pieces that start at multiples of `align`.
+fn common_alignment(problem: &Problem, sweep: &Sweep, align: u64) -> Option<Bound> {
+    // Births and deaths of rounded sizes, by section: deaths first.
+    let mut events = Vec::new();
+    for id in problem.ids() {
+        if !problem.buffer(id).align.is_multiple_of(align) {
+            continue;
+        }
+        for Strip { sections, span } in sweep.pieces(id) {
+            if span.lo.is_multiple_of(align) {
+                let rounded = span.len().next_multiple_of(align);
+                events.push((sections.start, true, rounded, rounded - span.len()));
+                events.push((sections.end, false, rounded, rounded - span.len()));
+            }
+        }
+    }
+    events.sort_unstable();
+    let mut live = 0;
+    let mut slacks: BTreeMap<u64, u32> = BTreeMap::new();
+    let mut best = (0, 0);
+    for (section, born, rounded, slack) in events {
+        let count = slacks.entry(slack).or_insert(0);
+        if born {
+            live += rounded;
+            *count += 1;
+            let topmost = slacks.last_key_value().map_or(0, |(slack, _)| *slack);
+            best = best.max((live - topmost, section));
+        } else {
+            live -= rounded;
+            *count -= 1;
+            if *count == 0 {
+                slacks.remove(&slack);
+            }
+        }
+    }
+    let (bytes, section) = best;
+    let life = (bytes > 0).then(|| sweep.life_of(section as usize))?;
+    Some(Bound { bytes, proof: Proof::Alignment { life, align } })
+}
+
+/// The bound from what is fixed.
+fn fixed(problem: &Problem, sweep: &Sweep) -> Option<Bound> {
+    let mut pieces = Vec::new();
+    for id in problem.ids() {
+        if let Some(offset) = problem.buffer(id).fixed {
+            let shift = |p: &Strip| Strip { span: p.span.shifted(offset), ..*p };
+            pieces.extend(sweep.pieces(id).iter().map(shift));
+        }
+    }
+    // A buffer that is fixed counts whole, gaps or not: its end is part of the arena.
+    let ends = problem.buffers().iter().filter_map(|b| Some((b.fixed? + b.size, b.life)));
+    let (bytes, life) = ends.max_by_key(|(end, _)| *end)?;
+    let highest = Bound { bytes, proof: Proof::Fixed { life } };
+
+    let visits: usize = pieces.iter().map(|p| p.sections.range().len()).sum();
+    if visits > FIXED_WORK {
+        return Some(highest);
+    }
+    let smallest = smallest_movable(problem, sweep);
+    let mut taken: Vec<Vec<Span>> = vec![Vec::new(); sweep.len()];
+    for piece in &pieces {
+        for section in piece.sections.range() {
+            taken[section].push(piece.span);
+        }
+    }
+    let around = |(section, spans): (usize, &mut Vec<Span>)| {
+        let fixed: u64 = spans.iter().map(|s| s.len()).sum();
+        let movable = sweep.load()[section].saturating_sub(fixed);
+        let bytes = height_around(spans, movable, smallest[section]);
+        Bound { bytes, proof: Proof::Fixed { life: sweep.life_of(section) } }
+    };
+    taken.iter_mut().enumerate().map(around).fold(Some(highest), |best, bound| {
+        best.filter(|best| best.bytes >= bound.bytes).or(Some(bound))
+    })
+}
+
+/// The size of the smallest piece in each section that is not fixed.
+fn smallest_movable(problem: &Problem, sweep: &Sweep) -> Vec<u64> {
+    let movable = problem.ids().filter(|id| problem.buffer(*id).fixed.is_none());
+    let mut pieces: Vec<&Strip> = movable.flat_map(|id| sweep.pieces(id)).collect();
+    pieces.sort_by_key(|p| p.span.len());
+    // Smallest first, each takes the sections that are still free: `next` skips over the others.
+    let mut smallest = vec![0; sweep.len()];
+    let mut next: Vec<usize> = (0..=sweep.len()).collect();
+    for piece in pieces {
+        let mut section = find(&mut next, piece.sections.start as usize);
+        while section < piece.sections.end as usize {
+            smallest[section] = piece.span.len();
+            next[section] = section + 1;
+            section = find(&mut next, section);
+        }
+    }
+    smallest
+}
+
+/// The first free index from `at` on, with path halving.
+fn find(next: &mut [usize], mut at: usize) -> usize {
+    while next[at] != at {
+        next[at] = next[next[at]];
+        at = next[at];
+    }
+    at
+}
+
+/// The lowest height under which `movable` bytes, in pieces of at least `smallest`, have room
+/// around the taken spans.
+fn height_around(taken: &mut [Span], movable: u64, smallest: u64) -> u64 {
+    taken.sort_unstable();
+    let mut left = movable;
+    let mut top = 0;
+    for span in taken.iter() {
+        let hole = span.lo.saturating_sub(top);
+        if left > 0 && hole >= smallest {
+            // Enough room in this hole: the height is in it, or above what is fixed higher up.
+            left = left.saturating_sub(hole);
+        }
+        top = top.max(span.hi);
+    }
+    top + left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Buffer;
+
+    fn bound_of(buffers: Vec<Buffer>) -> Bound {
+        let problem = Problem::new(buffers).expect("valid");
+        bound(&problem, &Sweep::new(&problem))
+    }
+
+    fn buffer(size: u64, start: i64, end: i64) -> Buffer {
+        Buffer::new(size, Life::new(start, end))
+    }
+
+    #[test]
+    fn load_where_nothing_forces_more() {
+        let found = bound_of(vec![buffer(4, 0, 3), buffer(4, 3, 9), buffer(5, 2, 5)]);
+        assert_eq!(found, Bound { bytes: 9, proof: Proof::Load { life: Life::new(2, 3) } });
+        assert_eq!(bound_of(vec![]), Bound { bytes: 0, proof: Proof::Nothing });
+    }
+
+    #[test]
+    fn alignment_forces_padding_below_all_but_the_topmost() {
+        // 64 + 64 + 10 with 10, 20 and 30 bytes at multiples of 64: the one with most padding on top.
+        let found = bound_of(vec![
+            buffer(10, 0, 2).aligned(64),
+            buffer(20, 1, 2).aligned(64),
+            buffer(30, 1, 3).aligned(128),
+        ]);
+        let proof = Proof::Alignment { life: Life::new(1, 2), align: 64 };
+        assert_eq!(found, Bound { bytes: 138, proof });
+        // Unaligned buffers may fill the padding: no more than their sum is forced.
+        let found = bound_of(vec![buffer(10, 0, 2).aligned(64), buffer(54, 0, 2), buffer(7, 0, 2)]);
+        assert_eq!(found.bytes, 71);
+    }
+
+    #[test]
+    fn fixed_offsets_waste_the_holes_that_are_too_small() {
+        // [0, 3) is free below the fixed one, but 4 bytes do not fit there: 3 + 5 + 4.
+        let found = bound_of(vec![buffer(5, 0, 2).fixed_at(3), buffer(4, 0, 2)]);
+        assert_eq!(found, Bound { bytes: 12, proof: Proof::Fixed { life: Life::new(0, 2) } });
+        // With a hole of 4 they do.
+        assert_eq!(bound_of(vec![buffer(5, 0, 2).fixed_at(4), buffer(4, 0, 2)]).bytes, 9);
+        // The highest fixed end counts even when little is alive then.
+        assert_eq!(bound_of(vec![buffer(5, 0, 2).fixed_at(100), buffer(50, 3, 4)]).bytes, 105);
+    }
+}

@@ -1,0 +1,36 @@
+//! Packs buffers with lifetimes into one arena that is as small as we can make it.
+//!
+//! A [`Problem`] is a list of buffers: size, life, alignment and a few constraints. [`solve()`]
+//! gives an offset for each, the arena that this needs, and a lower bound beside it; [`check()`]
+//! says independently whether an answer is valid. Nothing here knows what the buffers are for:
+//! there are no tensors, no ops and no names.
+//!
+//! ```
+//! let table = plimsoll_pack::csv::read(&b"id,lower,upper,size\na,0,2,64\nb,1,3,32\n"[..])?;
+//! let problem = &table.problem;
+//! let outcome = plimsoll_pack::solve(problem, &plimsoll_pack::Options::default());
+//! let solution = outcome.solution.expect("nothing is fixed, so there is one");
+//! assert_eq!(plimsoll_pack::check(problem, &(&solution).into()), []);
+//! assert_eq!(outcome.arena_bytes, 96);
+//! # Ok::<(), plimsoll_pack::csv::CsvError>(())
+//! ```
+
+mod algorithm;
+mod bound;
+mod check;
+pub mod csv;
+mod problem;
+mod solution;
+mod solve;
+mod sweep;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod timeline;
+
+pub use algorithm::{Algorithm, Order};
+pub use bound::{Bound, Proof, bound};
+pub use check::{Claim, Violation, check, check_at_most, check_plain};
+pub use problem::{Buffer, BufferId, Gap, Life, Piece, Problem, ProblemError, Rule, Span, Time};
+pub use solution::Solution;
+pub use solve::{Options, Outcome, Reason, Status, solve};
+pub use sweep::{Overlaps, Sections, Strip, Sweep};

@@ -1,0 +1,227 @@
+//! From a problem to the best answer that we have: the portfolio.
+//!
+//! Rules are tried in a fixed order until one meets the lower bound. The best answer wins, the
+//! earlier rule on a tie; threads only change how long it takes.
+
+use std::fmt;
+
+use crate::algorithm::{Algorithm, Packing};
+use crate::bound::{Bound, bound};
+use crate::check::{Claim, Violation, check_at_most};
+use crate::problem::{BufferId, Problem};
+use crate::solution::Solution;
+use crate::sweep::Sweep;
+
+/// What to try, and how.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// The rules to try, in this order; all of them if it is empty.
+    pub algorithms: Vec<Algorithm>,
+    /// How many rules run at once. The answer does not depend on it.
+    pub threads: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { algorithms: Vec::new(), threads: 1 }
+    }
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The best packing that was found. Where the capacity is too small it is the one that comes
+    /// closest; there is none only where fixed buffers are in each other's way.
+    pub solution: Option<Solution>,
+    /// The size of the arena of that solution, 0 without one.
+    pub arena_bytes: u64,
+    /// Below this no arena can be.
+    pub lower_bound: Bound,
+    /// How good the solution is known to be.
+    pub status: Status,
+    /// Whose solution it is.
+    pub won_by: Option<Algorithm>,
+    /// Spans looked at by all the rules that ran, up to the one that met the bound.
+    pub work: u64,
+}
+
+impl Outcome {
+    /// Whether there is a solution and it keeps to the capacity.
+    #[must_use]
+    pub fn fits(&self, problem: &Problem) -> bool {
+        self.solution.is_some() && problem.capacity().is_none_or(|c| self.arena_bytes <= c)
+    }
+}
+
+/// How good an answer is known to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Status {
+    /// No arena can be smaller: it equals the lower bound.
+    Optimal,
+    /// Valid; nobody knows whether a smaller one exists.
+    Feasible,
+    /// No valid packing exists.
+    Infeasible(Reason),
+}
+
+/// Why no valid packing exists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The lower bound is above the capacity.
+    Capacity {
+        /// The bound, with its proof.
+        bound: Bound,
+        /// The capacity.
+        capacity: u64,
+    },
+    /// Two buffers that are alive together are fixed on the same bytes.
+    FixedOverlap {
+        /// One.
+        a: BufferId,
+        /// The other.
+        b: BufferId,
+    },
+}
+
+impl Reason {
+    /// The reason in words, with the buffers called as `name` says.
+    pub fn describe<'a>(&'a self, name: impl Fn(BufferId) -> String + 'a) -> impl fmt::Display + 'a {
+        fmt::from_fn(move |f| match self {
+            Reason::Capacity { bound, capacity } => write!(
+                f,
+                "at least {} bytes are needed ({}), the capacity is {capacity}",
+                bound.bytes, bound.proof
+            ),
+            Reason::FixedOverlap { a, b } => {
+                write!(f, "{} and {} are alive together and fixed on the same bytes", name(*a), name(*b))
+            }
+        })
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.describe(|id| id.to_string()).fmt(f)
+    }
+}
+
+/// Packs the problem with every rule of the options, until one meets the lower bound.
+///
+/// ```
+/// use plimsoll_pack::{Buffer, Life, Options, Problem, Status, solve};
+///
+/// let problem = Problem::new(vec![
+///     Buffer::new(64, Life::new(0, 2)),
+///     Buffer::new(32, Life::new(1, 3)),
+///     Buffer::new(64, Life::new(2, 4)), // takes the bytes of the first
+/// ])?;
+/// let outcome = solve(&problem, &Options::default());
+/// assert_eq!(outcome.arena_bytes, 96);
+/// assert_eq!(outcome.status, Status::Optimal);
+/// # Ok::<(), plimsoll_pack::ProblemError>(())
+/// ```
+#[must_use]
+pub fn solve(problem: &Problem, options: &Options) -> Outcome {
+    let sweep = Sweep::new(problem);
+    let lower_bound = bound(problem, &sweep);
+    if let Some((a, b)) = fixed_overlap(problem) {
+        return Outcome {
+            solution: None,
+            arena_bytes: 0,
+            lower_bound,
+            status: Status::Infeasible(Reason::FixedOverlap { a, b }),
+            won_by: None,
+            work: 0,
+        };
+    }
+    let algorithms = worth_trying(problem, &options.algorithms);
+    let (best, work) = portfolio(problem, &sweep, &algorithms, options.threads, lower_bound.bytes);
+    let status = match problem.capacity() {
+        Some(capacity) if lower_bound.bytes > capacity => {
+            Status::Infeasible(Reason::Capacity { bound: lower_bound.clone(), capacity })
+        }
+        _ if best.arena_bytes == lower_bound.bytes => Status::Optimal,
+        _ => Status::Feasible,
+    };
+    Outcome {
+        solution: Some(best.packing.solution),
+        arena_bytes: best.arena_bytes,
+        lower_bound,
+        status,
+        won_by: Some(best.won_by),
+        work,
+    }
+}
+
+/// The rules that were asked for, or all; without hints, placing by hints is only another first fit.
+fn worth_trying(problem: &Problem, asked: &[Algorithm]) -> Vec<Algorithm> {
+    if !asked.is_empty() {
+        return asked.to_vec();
+    }
+    let hints = problem.buffers().iter().any(|b| b.hint.is_some());
+    Algorithm::all().into_iter().filter(|a| hints || *a != Algorithm::Hinted).collect()
+}
+
+/// The first two buffers that are fixed over each other.
+fn fixed_overlap(problem: &Problem) -> Option<(BufferId, BufferId)> {
+    let offsets: Vec<_> = problem.buffers().iter().map(|b| b.fixed).collect();
+    if offsets.iter().all(Option::is_none) {
+        return None;
+    }
+    let claim = Claim { offsets, unknown: Vec::new() };
+    check_at_most(problem, &claim, problem.len()).into_iter().find_map(|violation| match violation {
+        Violation::Overlap { a, b, .. } => Some((a, b)),
+        _ => None,
+    })
+}
+
+struct Best {
+    packing: Packing,
+    arena_bytes: u64,
+    won_by: Algorithm,
+}
+
+/// Runs the algorithms, `threads` at a time, until one meets the goal: the best of them, and the
+/// work of all. What ran beyond the one that met the goal is forgotten, so the result is that of
+/// running them one by one.
+fn portfolio(
+    problem: &Problem,
+    sweep: &Sweep,
+    algorithms: &[Algorithm],
+    threads: usize,
+    goal: u64,
+) -> (Best, u64) {
+    let mut best: Option<Best> = None;
+    let mut work = 0;
+    'waves: for wave in algorithms.chunks(threads.max(1)) {
+        for (algorithm, packing) in wave.iter().zip(run_wave(problem, sweep, wave)) {
+            work += packing.work;
+            let arena_bytes = packing.solution.arena_bytes(problem);
+            if best.as_ref().is_none_or(|b| arena_bytes < b.arena_bytes) {
+                best = Some(Best { packing, arena_bytes, won_by: *algorithm });
+            }
+            if arena_bytes == goal {
+                break 'waves;
+            }
+        }
+    }
+    (best.expect("there is at least one rule"), work)
+}
+
+fn run_wave(problem: &Problem, sweep: &Sweep, wave: &[Algorithm]) -> Vec<Packing> {
+    if let [algorithm] = wave {
+        return vec![algorithm.pack(problem, sweep)];
+    }
+    std::thread::scope(|scope| {
+        let run = |a: &Algorithm| {
+            let algorithm = *a;
+            scope.spawn(move || algorithm.pack(problem, sweep))
+        };
+        let running: Vec<_> = wave.iter().map(run).collect();
+        running.into_iter().map(|r| r.join().expect("a rule panicked")).collect()
+    })
+}
