@@ -30,9 +30,13 @@ use crate::problem::{BufferId, Span};
 use crate::sweep::{Sections, Strip, Sweep};
 
 /// Children of a node.
-const FAN: usize = 4;
+const FAN: usize = 8;
 /// Births and deaths after which a block is closed.
-const BLOCK_EVENTS: u32 = 64;
+const BLOCK_EVENTS: u32 = 128;
+/// A level with no more nodes than this has none above it.
+const TOP: usize = 256;
+/// Holes that best fit compares, from below.
+const HOLES: usize = 32;
 
 /// What is placed so far.
 pub(crate) struct Timeline<'s> {
@@ -96,7 +100,7 @@ impl<'s> Timeline<'s> {
         let blocks = block_start.len() - 1;
         let mut levels = vec![vec![Node::default(); blocks]];
         let mut width = blocks;
-        while width > 1 {
+        while width > TOP {
             width = width.div_ceil(FAN);
             levels.push(vec![Node::default(); width]);
         }
@@ -118,26 +122,28 @@ impl<'s> Timeline<'s> {
         offset
     }
 
-    /// The offset in the hole that the buffer fills best, the lowest of these; above everything
-    /// if there is no hole.
+    /// The offset in the hole that the buffer fills best, the lowest of these, among the
+    /// [`HOLES`] lowest holes that are large enough; above everything if there is none.
     pub(crate) fn best_fit(&mut self, id: BufferId, align: u64) -> u64 {
         let mut probes = self.probes(id);
+        let mut offset = lowest(&mut probes, align, 0);
         let mut best: Option<(u64, u64)> = None;
-        let mut from = 0;
-        let top = loop {
-            let offset = lowest(&mut probes, align, from);
+        for _ in 0..HOLES {
             // The next thing above: how far up could the buffer still move?
             let Some((room, next)) = probes.iter_mut().filter_map(Probe::ahead).min() else {
-                break offset;
+                break;
             };
             let slack = room - offset;
             if best.is_none_or(|(least, _)| slack < least) {
                 best = Some((slack, offset));
             }
-            from = next;
-        };
+            if slack == 0 {
+                break;
+            }
+            offset = lowest(&mut probes, align, next);
+        }
         self.work += looked_at(&probes);
-        best.map_or(top, |(_, offset)| offset)
+        best.map_or(offset, |(_, offset)| offset)
     }
 
     /// Whether the buffer would meet nothing that is placed at this offset.
