@@ -1,2 +1,70 @@
-//! x
-fn main() {}
+//! `plimsoll`, the command: arguments in, one answer out.
+//!
+//! This crate alone prints and reads arguments, files and the environment. A command is a file
+//! with its arguments and a `run`; what it finds is an [`Answer`], and what keeps it from
+//! answering is an error, told in one line.
+
+mod check;
+mod claim;
+mod input;
+mod output;
+mod report;
+mod size;
+mod solve;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+const EXAMPLES: &str = "\
+Examples:
+  plimsoll solve                                 pack the built-in sample
+  plimsoll solve problem.csv                     pack your own buffers
+  plimsoll check problem.csv solution.csv        check anybody's packing
+
+Exit status:
+  0  fine
+  1  the answer is no: infeasible, does not fit, or not valid
+  2  bad usage or bad input, with one message on standard error";
+
+/// Packs buffers with lifetimes into one arena, and shows how close to the lower bound it is
+#[derive(Parser)]
+#[command(name = "plimsoll", version, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Solve(solve::Args),
+    Check(check::Args),
+}
+
+/// What a command found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Yes,
+    No,
+}
+
+impl Command {
+    fn run(&self) -> Result<Answer> {
+        match self {
+            Command::Solve(args) => solve::run(args),
+            Command::Check(args) => check::run(args),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    match Cli::parse().command.run() {
+        Ok(Answer::Yes) => ExitCode::SUCCESS,
+        Ok(Answer::No) => ExitCode::from(1),
+        Err(error) => {
+            output::note(&format!("{error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}

@@ -2,6 +2,8 @@
 //!
 //! - **Load.** In every section all live bytes are side by side, so the arena is at least the
 //!   largest load. O(n log n), with the sweep.
+//! - **Largest.** The whole of a buffer lies in the arena, whatever part of it is in use: more than
+//!   the load where gaps hide it. O(n).
 //! - **Alignment.** Look only at the pieces whose lowest byte must be a multiple of some `a`. In a
 //!   section each of them keeps the next one out up to the next multiple of `a`, all but the
 //!   topmost: at least Σ ⌈size⌉ₐ − max(⌈size⌉ₐ − size). O(n log n) for each distinct alignment, of
@@ -45,6 +47,11 @@ pub enum Proof {
         /// When.
         life: Life,
     },
+    /// One buffer of so many bytes lives at that time, with gaps in its life.
+    Largest {
+        /// When.
+        life: Life,
+    },
     /// Buffers whose offsets are multiples of `align` are alive together at that time.
     Alignment {
         /// When.
@@ -64,6 +71,7 @@ impl fmt::Display for Proof {
         match self {
             Proof::Nothing => write!(f, "there is nothing to place"),
             Proof::Load { life } => write!(f, "the bytes alive together at {life}"),
+            Proof::Largest { life } => write!(f, "the largest buffer, alive at {life}"),
             Proof::Alignment { life, align } => {
                 write!(f, "the bytes alive together at {life}, with starts at multiples of {align}")
             }
@@ -80,8 +88,13 @@ pub fn bound(problem: &Problem, sweep: &Sweep) -> Bound {
     let (peak, section) = sweep.peak();
     let proof = section.map_or(Proof::Nothing, |s| Proof::Load { life: sweep.life_of(s) });
     let load = Bound { bytes: peak, proof };
-    let others = [alignment(problem, sweep), fixed(problem, sweep)];
+    let others = [largest(problem), alignment(problem, sweep), fixed(problem, sweep)];
     others.into_iter().flatten().fold(load, |a, b| if b.bytes > a.bytes { b } else { a })
+}
+
+fn largest(problem: &Problem) -> Option<Bound> {
+    let largest = problem.buffers().iter().max_by_key(|b| b.size)?;
+    Some(Bound { bytes: largest.size, proof: Proof::Largest { life: largest.life } })
 }
 
 fn alignment(problem: &Problem, sweep: &Sweep) -> Option<Bound> {
@@ -232,6 +245,15 @@ mod tests {
         let found = bound_of(vec![buffer(4, 0, 3), buffer(4, 3, 9), buffer(5, 2, 5)]);
         assert_eq!(found, Bound { bytes: 9, proof: Proof::Load { life: Life::new(2, 3) } });
         assert_eq!(bound_of(vec![]), Bound { bytes: 0, proof: Proof::Nothing });
+    }
+
+    #[test]
+    fn a_buffer_counts_whole_even_if_it_is_never_used_whole() {
+        let life = Life::new(0, 4);
+        let window = Some(crate::Span::new(0, 8));
+        let gaps = vec![crate::Gap { life, window }];
+        let found = bound_of(vec![Buffer { gaps, ..buffer(64, 0, 4) }, buffer(20, 1, 2)]);
+        assert_eq!(found, Bound { bytes: 64, proof: Proof::Largest { life } });
     }
 
     #[test]

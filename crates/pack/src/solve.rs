@@ -89,7 +89,10 @@ pub enum Reason {
 
 impl Reason {
     /// The reason in words, with the buffers called as `name` says.
-    pub fn describe<'a>(&'a self, name: impl Fn(BufferId) -> String + 'a) -> impl fmt::Display + 'a {
+    pub fn describe<'a>(
+        &'a self,
+        name: impl Fn(BufferId) -> String + 'a,
+    ) -> impl fmt::Display + 'a {
         fmt::from_fn(move |f| match self {
             Reason::Capacity { bound, capacity } => write!(
                 f,
@@ -97,7 +100,12 @@ impl Reason {
                 bound.bytes, bound.proof
             ),
             Reason::FixedOverlap { a, b } => {
-                write!(f, "{} and {} are alive together and fixed on the same bytes", name(*a), name(*b))
+                write!(
+                    f,
+                    "{} and {} are alive together and fixed on the same bytes",
+                    name(*a),
+                    name(*b)
+                )
             }
         })
     }
@@ -173,10 +181,12 @@ fn fixed_overlap(problem: &Problem) -> Option<(BufferId, BufferId)> {
         return None;
     }
     let claim = Claim { offsets, unknown: Vec::new() };
-    check_at_most(problem, &claim, problem.len()).into_iter().find_map(|violation| match violation {
-        Violation::Overlap { a, b, .. } => Some((a, b)),
-        _ => None,
-    })
+    check_at_most(problem, &claim, problem.len()).into_iter().find_map(
+        |violation| match violation {
+            Violation::Overlap { a, b, .. } => Some((a, b)),
+            _ => None,
+        },
+    )
 }
 
 struct Best {

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use crate::problem::{Buffer, BufferId, Gap, Life, Piece, Problem, Span};
+use crate::{Algorithm, Options, check, csv, solve};
 
 /// A small, fast random number generator (SplitMix64). Not for anything but tests.
 #[derive(Clone, Debug)]
@@ -88,7 +89,8 @@ pub fn random_problem(rng: &mut Rng, shape: &Shape) -> Problem {
     let count = rng.within(shape.buffers.clone());
     let mut buffers: Vec<Buffer> = Vec::new();
     for _ in 0..count {
-        let mut buffer = Buffer::new(rng.within(shape.sizes.clone()), random_life(rng, shape.times));
+        let mut buffer =
+            Buffer::new(rng.within(shape.sizes.clone()), random_life(rng, shape.times));
         if rng.chance(shape.aligned) {
             buffer.align = [2, 3, 4, 8][rng.below(4) as usize];
         }
@@ -136,9 +138,9 @@ fn fixed_overlap(a: &Buffer, b: &Buffer) -> bool {
 /// Whether two placed buffers use a byte at the same time: the definition.
 fn clash(a: &Buffer, at_a: u64, b: &Buffer, at_b: u64) -> bool {
     let shift = |offset| move |p: Piece| Piece { span: p.span.shifted(offset), ..p };
-    a.pieces().map(shift(at_a)).any(|p| {
-        b.pieces().map(shift(at_b)).any(|q| p.life.meets(q.life) && p.span.meets(q.span))
-    })
+    a.pieces()
+        .map(shift(at_a))
+        .any(|p| b.pieces().map(shift(at_b)).any(|q| p.life.meets(q.life) && p.span.meets(q.span)))
 }
 
 /// The smallest arena, by trying every offset of every buffer: for a handful of small buffers.
@@ -167,7 +169,8 @@ fn fits(buffers: &[Buffer], offsets: &mut Vec<u64>, arena: u64) -> bool {
 
 /// A problem that looks like the training step of a large model: most lives are short, some
 /// activations of the first half are kept until the mirrored moment of the second, some state
-/// lives all the time; a few sizes occur again and again.
+/// lives all the time; a few sizes occur again and again. Buffers come in order of birth, as a
+/// program lists them.
 ///
 /// # Panics
 /// If the generator made an invalid problem, which would be a fault in it.
@@ -186,9 +189,9 @@ pub fn training_like(buffers: usize, seed: u64) -> Problem {
         let size = sizes[rng.below(sizes.len() as u64) as usize];
         let birth = rng.below(steps as u64) as i64;
         let life = match rng.below(1000) {
-            0..850 => Life::new(birth, birth + 1 + (rng.below(4) * rng.below(4)) as i64),
-            850..950 => Life::new(birth, birth + 1 + rng.below(400) as i64),
-            950..998 => {
+            0..900 => Life::new(birth, birth + 1 + (rng.below(4) * rng.below(4)) as i64),
+            900..988 => Life::new(birth, birth + 1 + rng.below(400) as i64),
+            988..998 => {
                 let saved = birth / 2;
                 Life::new(saved, steps - saved - rng.below(3) as i64)
             }
@@ -197,6 +200,35 @@ pub fn training_like(buffers: usize, seed: u64) -> Problem {
         let life = Life::new(life.start, life.end.clamp(life.start + 1, steps + 1));
         all.push(Buffer::new(size, life));
     }
+    all.sort_by_key(|b| b.life.start);
+    Problem::new(all).expect("the generator makes valid problems")
+}
+
+/// A rectangle of `times` × `height` cut into `buffers` smaller ones by straight cuts: the load is
+/// `height` at all times and an arena of `height` is enough, but there is not a byte to waste.
+///
+/// # Panics
+/// If there are more buffers than cells to cut.
+#[must_use]
+pub fn perfect(rng: &mut Rng, buffers: usize, times: u64, height: u64) -> Problem {
+    let mut pieces = vec![(Life::new(0, times as i64), height)];
+    while pieces.len() < buffers {
+        // The largest of three, so that no piece stays far larger than the others.
+        let tries = (0..3).map(|_| rng.below(pieces.len() as u64) as usize);
+        let at = tries.max_by_key(|i| u128::from(pieces[*i].0.len()) * u128::from(pieces[*i].1));
+        let (life, size) = pieces.swap_remove(at.expect("three tries"));
+        let by_time = life.len() > 1 && (size == 1 || rng.chance(50));
+        if by_time {
+            let cut = life.start + 1 + rng.below(life.len() - 1) as i64;
+            pieces.extend([(Life::new(life.start, cut), size), (Life::new(cut, life.end), size)]);
+        } else {
+            assert!(size > 1, "more buffers than cells");
+            let cut = 1 + rng.below(size - 1);
+            pieces.extend([(life, cut), (life, size - cut)]);
+        }
+    }
+    rng.shuffle(&mut pieces);
+    let all = pieces.into_iter().map(|(life, size)| Buffer::new(size, life)).collect();
     Problem::new(all).expect("the generator makes valid problems")
 }
 
@@ -245,4 +277,24 @@ fn rebuilt(problem: &Problem, change: impl Fn(&mut Buffer)) -> Problem {
     let mut buffers = problem.buffers().to_vec();
     buffers.iter_mut().for_each(change);
     Problem::new(buffers).expect("still valid")
+}
+
+/// The body of the fuzz target for the CSV reader: bytes are rejected, or they are a problem whose
+/// answer is valid and which is written and read back the same. Says whether they were accepted.
+///
+/// # Panics
+/// If any of that fails.
+pub fn fuzz_csv(bytes: &[u8]) -> bool {
+    let Ok(table) = csv::read(bytes) else { return false };
+    let mut text = Vec::new();
+    csv::write_problem(&mut text, &table).expect("writing to memory does not fail");
+    assert_eq!(csv::read(text.as_slice()).expect("own output"), table);
+    let mut options = Options::default();
+    options.algorithms = vec![Algorithm::LargestFirst];
+    let outcome = solve(&table.problem, &options);
+    if let Some(solution) = &outcome.solution {
+        assert_eq!(check(&table.problem, &solution.into()), []);
+        assert!(outcome.lower_bound.bytes <= outcome.arena_bytes);
+    }
+    true
 }

@@ -12,7 +12,7 @@ use crate::sweep::{LoadPeaks, Sweep};
 /// An order in which to place buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The largest first.
+    /// The largest first, of equal ones the latest first.
     Size,
     /// The largest size × life first.
     Area,
@@ -20,7 +20,7 @@ pub enum Order {
     Length,
     /// The largest first, of equal ones the longest life first.
     SizeLength,
-    /// The earliest first, of equal ones the longest life first.
+    /// The earliest first, of equal ones the largest first.
     Birth,
     /// Those first that live through the highest load, of equal ones the largest first.
     Urgency,
@@ -58,11 +58,11 @@ impl Order {
     #[must_use]
     pub fn about(self) -> &'static str {
         match self {
-            Order::Size => "largest first",
+            Order::Size => "largest first, then latest",
             Order::Area => "largest size x life first",
             Order::Length => "longest life first",
             Order::SizeLength => "largest first, then longest life",
-            Order::Birth => "earliest first, then longest life",
+            Order::Birth => "earliest first, then largest",
             Order::Urgency => "highest load over its life first, then largest",
             Order::Degree => "most conflicts first, then largest",
         }
@@ -70,19 +70,23 @@ impl Order {
 
     /// All buffers in this order.
     pub(crate) fn sorted(self, problem: &Problem, sweep: &Sweep) -> Vec<BufferId> {
-        let size = |id: BufferId| u128::from(problem.buffer(id).size);
-        let length = |id: BufferId| u128::from(problem.buffer(id).life.len());
+        let size = |id: BufferId| Reverse(problem.buffer(id).size);
+        let length = |id: BufferId| Reverse(problem.buffer(id).life.len());
+        let area = |id: BufferId| {
+            let buffer = problem.buffer(id);
+            Reverse(u128::from(buffer.size) * u128::from(buffer.life.len()))
+        };
         match self {
-            Order::Size => by_key(problem, |id| (Reverse(size(id)), 0)),
-            Order::Area => by_key(problem, |id| (Reverse(size(id).saturating_mul(length(id))), 0)),
-            Order::Length => by_key(problem, |id| (Reverse(length(id)), 0)),
-            Order::SizeLength => by_key(problem, |id| (Reverse(size(id)), Reverse(length(id)))),
-            Order::Birth => by_key(problem, |id| (sweep.life(id).start, Reverse(length(id)))),
+            Order::Size => by_key(problem, |id| (size(id), Reverse(sweep.life(id).start))),
+            Order::Area => by_key(problem, area),
+            Order::Length => by_key(problem, length),
+            Order::SizeLength => by_key(problem, |id| (size(id), length(id))),
+            Order::Birth => by_key(problem, |id| (sweep.life(id).start, size(id))),
             Order::Urgency => {
                 let peaks = LoadPeaks::new(sweep);
-                by_key(problem, |id| (Reverse(peaks.over(sweep.life(id))), Reverse(size(id))))
+                by_key(problem, |id| (Reverse(peaks.over(sweep.life(id))), size(id)))
             }
-            Order::Degree => by_key(problem, |id| (Reverse(sweep.degree(id)), Reverse(size(id)))),
+            Order::Degree => by_key(problem, |id| (Reverse(sweep.degree(id)), size(id))),
         }
     }
 }

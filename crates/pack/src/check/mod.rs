@@ -88,15 +88,23 @@ pub enum Violation {
 
 impl Violation {
     /// The violation in words, with the buffers called as `name` says.
-    pub fn describe<'a>(&'a self, name: impl Fn(BufferId) -> String + 'a) -> impl fmt::Display + 'a {
+    pub fn describe<'a>(
+        &'a self,
+        name: impl Fn(BufferId) -> String + 'a,
+    ) -> impl fmt::Display + 'a {
         fmt::from_fn(move |f| match self {
             Violation::Missing { buffer } => write!(f, "{} has no offset", name(*buffer)),
-            Violation::Unknown { id } => write!(f, "{id:?} has an offset but is not in the problem"),
+            Violation::Unknown { id } => {
+                write!(f, "{id:?} has an offset but is not in the problem")
+            }
             Violation::Misaligned { buffer, offset, align } => {
                 write!(f, "{} is at {offset}, not a multiple of {align}", name(*buffer))
             }
             Violation::NotFixed { buffer, offset, fixed } => {
                 write!(f, "{} is at {offset} but is fixed at {fixed}", name(*buffer))
+            }
+            Violation::OverCapacity { buffer, end: u64::MAX, .. } => {
+                write!(f, "{} ends beyond the address space", name(*buffer))
             }
             Violation::OverCapacity { buffer, end, capacity } => {
                 write!(f, "{} ends at {end}, above the capacity {capacity}", name(*buffer))

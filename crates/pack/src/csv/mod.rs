@@ -53,8 +53,8 @@ pub struct CsvError {
 pub enum Fault {
     /// It could not be read.
     Io(io::Error),
-    /// There is no header.
-    Empty,
+    /// There is no header; these columns would be needed.
+    Empty(&'static str),
     /// Bytes that are not UTF-8.
     NotText,
     /// A record of more than [`MAX_RECORD_BYTES`].
@@ -109,10 +109,14 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Io(error) => write!(f, "cannot read: {error}"),
-            Fault::Empty => write!(f, "the file is empty; expected a header like id,lower,upper,size"),
+            Fault::Empty(columns) => {
+                write!(f, "the file is empty; expected a header like {columns}")
+            }
             Fault::NotText => write!(f, "not text (invalid UTF-8)"),
             Fault::TooLong => write!(f, "longer than {MAX_RECORD_BYTES} bytes"),
-            Fault::Quote => write!(f, "a quoted field is not closed, or goes on after its closing quote"),
+            Fault::Quote => {
+                write!(f, "a quoted field is not closed, or goes on after its closing quote")
+            }
             Fault::UnknownColumn(name) => {
                 write!(f, "unknown column {}; known are {}", quoted(name), column::KNOWN)
             }

@@ -22,7 +22,7 @@ pub fn read(reader: impl BufRead) -> Result<Table, CsvError> {
 pub fn read_aligned(reader: impl BufRead, align: u64) -> Result<Table, CsvError> {
     let mut records = Records::new(reader);
     let required = [Column::Id, Column::Lower, Column::Upper, Column::Size];
-    let header = read_header(&mut records, &required)?;
+    let header = read_header(&mut records, &required, "id,lower,upper,size")?;
     let mut names = Names::default();
     let mut buffers = Vec::new();
     while let Some(row) = next_row(&mut records, &header)? {
@@ -44,7 +44,7 @@ pub fn read_aligned(reader: impl BufRead, align: u64) -> Result<Table, CsvError>
 /// `offset` count; a row without an offset is as good as no row.
 pub fn read_solution(reader: impl BufRead, table: &Table) -> Result<Claim, CsvError> {
     let mut records = Records::new(reader);
-    let header = read_header(&mut records, &[Column::Id, Column::Offset])?;
+    let header = read_header(&mut records, &[Column::Id, Column::Offset], "id,offset")?;
     let known: HashMap<&str, usize> =
         table.ids.iter().enumerate().map(|(i, id)| (id.as_str(), i)).collect();
     let mut names = Names::default();
@@ -85,7 +85,10 @@ impl Names {
         let mut first = HashMap::with_capacity(self.ids.len());
         for (id, line) in self.ids.iter().zip(&self.lines) {
             if let Some(first) = first.insert(id, *line) {
-                return Err(CsvError { line: *line, fault: Fault::DuplicateId { id: id.clone(), first } });
+                return Err(CsvError {
+                    line: *line,
+                    fault: Fault::DuplicateId { id: id.clone(), first },
+                });
             }
         }
         Ok(())
@@ -95,9 +98,10 @@ impl Names {
 fn read_header(
     records: &mut Records<impl BufRead>,
     required: &[Column],
+    example: &'static str,
 ) -> Result<Header, CsvError> {
     let Some(record) = records.next()? else {
-        return Err(CsvError { line: records.line(), fault: Fault::Empty });
+        return Err(CsvError { line: records.line(), fault: Fault::Empty(example) });
     };
     let header = Header::parse(record.line, &record.fields)?;
     header.require(record.line, required)?;

@@ -1,0 +1,111 @@
+//! Where problems and solutions come from: files, standard input, the built-in sample.
+//!
+//! Every error names its source first: `problem.csv: line 3: …`.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::{fmt, num::NonZeroU64};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use plimsoll_pack::csv::{self, Table};
+
+use crate::size;
+
+/// A little residual network, for those who have no problem at hand.
+const SAMPLE: &str = include_str!("../samples/solve.csv");
+
+/// Where something is read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Sample,
+    Stdin,
+    File(PathBuf),
+}
+
+impl Source {
+    /// The source that an argument means: `-` is standard input.
+    pub(crate) fn named(argument: &Path) -> Source {
+        match argument.as_os_str().as_encoded_bytes() {
+            b"-" => Source::Stdin,
+            _ => Source::File(argument.to_owned()),
+        }
+    }
+
+    /// Whether the name ends in `.extension`.
+    pub(crate) fn has_extension(&self, extension: &str) -> bool {
+        let Source::File(path) = self else { return false };
+        path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension))
+    }
+
+    /// Opens it for reading.
+    pub(crate) fn open(&self) -> Result<Box<dyn BufRead>> {
+        match self {
+            Source::Sample => Ok(Box::new(SAMPLE.as_bytes())),
+            Source::Stdin => Ok(Box::new(io::stdin().lock())),
+            Source::File(path) => {
+                let file = File::open(path).context("cannot open")?;
+                // Opening a directory succeeds; only reading it would fail, and say less.
+                if file.metadata().is_ok_and(|m| m.is_dir()) {
+                    bail!("is a directory, not a file");
+                }
+                Ok(Box::new(BufReader::new(file)))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Sample => write!(f, "the built-in sample"),
+            Source::Stdin => write!(f, "standard input"),
+            Source::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// What a command line can say about a problem beside its file.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ProblemArgs {
+    /// The arena may have at most this many bytes, like 4096, 256KiB, 1.5MiB or 4GB
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, allow_hyphen_values = true)]
+    capacity: Option<u64>,
+
+    /// Offsets are multiples of this where the file gives no alignment [default: 1]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_align, allow_hyphen_values = true)]
+    align: Option<NonZeroU64>,
+}
+
+impl ProblemArgs {
+    /// Reads the problem.
+    pub(crate) fn read(&self, source: &Source) -> Result<Table> {
+        let read = || {
+            let align = self.align.map_or(1, NonZeroU64::get);
+            let Table { ids, problem } = csv::read_aligned(source.open()?, align)?;
+            Ok(Table { ids, problem: problem.with_capacity(self.capacity) })
+        };
+        read().map_err(|error: anyhow::Error| error.context(source.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dash_is_standard_input_and_the_rest_are_files() {
+        assert_eq!(Source::named(Path::new("-")), Source::Stdin);
+        assert_eq!(Source::named(Path::new("./-")), Source::File(PathBuf::from("./-")));
+        assert!(Source::named(Path::new("a.b/x.JSON")).has_extension("json"));
+        assert!(!Source::named(Path::new("x.json.csv")).has_extension("json"));
+        assert!(!Source::Stdin.has_extension("json"));
+    }
+
+    #[test]
+    fn the_sample_is_a_problem() {
+        let table = csv::read(SAMPLE.as_bytes()).expect("the sample is valid");
+        assert_eq!(table.ids.len(), 16);
+    }
+}

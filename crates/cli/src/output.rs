@@ -1,0 +1,171 @@
+//! Where results go: standard output, or a file that appears whole or not at all.
+//!
+//! A file is written under another name beside its place and then renamed, so that a reader never
+//! sees half of it and a failure leaves the old one as it was. What is not a file (a pipe, a
+//! device) is written to directly.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use anstream::AutoStream;
+use anyhow::{Context, Result, anyhow, bail};
+use clap::{Args, ValueEnum};
+
+/// A form in which a command can give its result.
+pub(crate) trait Format: ValueEnum + Copy + PartialEq + Send + Sync + 'static {
+    /// The form for people, which may hold colours.
+    const TEXT: Self;
+
+    /// The extension of files of this form, without the dot.
+    fn extension(self) -> &'static str;
+}
+
+/// Where to write the result, and in which form.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct OutputArgs<F: Format> {
+    /// Write the result to this file, in the form that its extension says
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// The form of the result, whatever the extension [default: text]
+    #[arg(long, value_enum)]
+    format: Option<F>,
+}
+
+/// An [`OutputArgs`] that makes sense.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Output<F> {
+    /// `None` for standard output.
+    path: Option<PathBuf>,
+    pub(crate) format: F,
+}
+
+impl<F: Format> OutputArgs<F> {
+    /// Decides the form: what was asked for, else what the extension says, else text.
+    pub(crate) fn resolve(&self) -> Result<Output<F>> {
+        let path = self.output.clone().filter(|path| path.as_os_str() != "-");
+        let format = match (self.format, &path) {
+            (Some(format), _) => format,
+            (None, Some(path)) => by_extension(path)?,
+            (None, None) => F::TEXT,
+        };
+        Ok(Output { path, format })
+    }
+}
+
+fn by_extension<F: Format>(path: &Path) -> Result<F> {
+    let given = path.extension().unwrap_or_default();
+    let known = F::value_variants();
+    known.iter().copied().find(|f| given.eq_ignore_ascii_case(f.extension())).ok_or_else(|| {
+        let known: Vec<String> = known.iter().map(|f| format!(".{}", f.extension())).collect();
+        let known = known.join(", ");
+        anyhow!("{}: unknown extension; known are {known}, or use --format", path.display())
+    })
+}
+
+impl<F: Format> Output<F> {
+    /// Whether the result is text on standard output, where people see it at once.
+    pub(crate) fn is_read_at_once(&self) -> bool {
+        self.path.is_none() && self.format == F::TEXT
+    }
+
+    /// Writes what `render` gives.
+    pub(crate) fn write(
+        &self,
+        render: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<()> {
+        let Some(path) = &self.path else {
+            return to_stdout(self.format == F::TEXT, render);
+        };
+        let render = |file: &mut File| {
+            if self.format == F::TEXT {
+                buffered(AutoStream::never(file), render)
+            } else {
+                buffered(file, render)
+            }
+        };
+        to_file(path, render).with_context(|| path.display().to_string())
+    }
+}
+
+/// Writes to standard output; `styled` if colours are to be shown where that is a terminal.
+/// A reader that has gone away has seen enough: that is no error.
+pub(crate) fn to_stdout(
+    styled: bool,
+    render: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<()> {
+    let stdout = io::stdout().lock();
+    let done =
+        if styled { buffered(AutoStream::auto(stdout), render) } else { buffered(stdout, render) };
+    match done {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        done => done.context("cannot write to standard output"),
+    }
+}
+
+fn buffered(
+    out: impl Write,
+    render: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    render(&mut out)?;
+    out.flush()
+}
+
+/// Says something on standard error, in one line.
+pub(crate) fn note(text: &str) {
+    // Nobody is left to be told if this fails.
+    let _ = writeln!(io::stderr(), "plimsoll: {}", one_line(text));
+}
+
+/// The text with control characters escaped: names of files may hold anything.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { line.extend(c.escape_default()) } else { line.push(c) }
+    }
+    line
+}
+
+fn to_file(path: &Path, render: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
+    // Through links, so that a link stays one and its target is replaced.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    match fs::metadata(&target) {
+        Ok(there) if there.is_dir() => bail!("is a directory, not a file"),
+        Ok(there) if !there.is_file() => {
+            let mut device = File::options().write(true).open(&target).context("cannot open")?;
+            render(&mut device).context("cannot write")
+        }
+        there => replace(&target, there.ok().map(|t| t.permissions()), render),
+    }
+}
+
+/// Writes a temporary file and renames it to `target`.
+fn replace(
+    target: &Path,
+    permissions: Option<fs::Permissions>,
+    render: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<()> {
+    let temporary = beside(target)?;
+    let mut file = File::create_new(&temporary).context("cannot create")?;
+    let written = render(&mut file)
+        .and_then(|()| permissions.map_or(Ok(()), |p| file.set_permissions(p)))
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&temporary, target));
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&temporary);
+    }
+    written.context("cannot write")
+}
+
+/// A name in the same folder that nobody else uses.
+fn beside(target: &Path) -> Result<PathBuf> {
+    let name = target.file_name().context("is not the name of a file")?;
+    let mut temporary = OsString::from(".");
+    temporary.push(name);
+    temporary.push(format!(".{}.tmp", std::process::id()));
+    Ok(target.with_file_name(temporary))
+}

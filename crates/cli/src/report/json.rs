@@ -1,0 +1,69 @@
+//! The packing as one JSON object: `plimsoll.solution/1`.
+//!
+//! No times and no names of machines: the same problem gives the same bytes. `arena_bytes` and
+//! `saved_bytes` are null, not 0, where there is no solution.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::Report;
+
+/// What `format` says, here and where a solution is read.
+pub(crate) const SOLUTION_FORMAT: &str = "plimsoll.solution/1";
+
+#[derive(Serialize)]
+struct Solution<'a> {
+    format: &'static str,
+    arena_bytes: Option<u64>,
+    lower_bound_bytes: u64,
+    lower_bound_proof: String,
+    status: &'static str,
+    unshared_bytes: u64,
+    saved_bytes: Option<i64>,
+    capacity_bytes: Option<u64>,
+    fits: bool,
+    won_by: Option<String>,
+    work: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    buffers: usize,
+    offsets: Vec<Place<'a>>,
+}
+
+#[derive(Serialize)]
+struct Place<'a> {
+    id: &'a str,
+    offset: u64,
+}
+
+impl Report<'_> {
+    /// Writes the packing as JSON; offsets are in the order of the problem.
+    pub(crate) fn write_json(&self, mut out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut out, &self.solution())?;
+        writeln!(out)
+    }
+
+    fn solution(&self) -> Solution<'_> {
+        let (problem, outcome) = (&self.table.problem, self.outcome);
+        let solution = outcome.solution.as_ref();
+        let offsets = solution.map_or(&[][..], |s| s.offsets());
+        let places = self.table.ids.iter().zip(offsets);
+        Solution {
+            format: SOLUTION_FORMAT,
+            arena_bytes: solution.map(|_| outcome.arena_bytes),
+            lower_bound_bytes: outcome.lower_bound.bytes,
+            lower_bound_proof: outcome.lower_bound.proof.to_string(),
+            status: self.status(),
+            unshared_bytes: problem.unshared_bytes(),
+            saved_bytes: self.saved_bytes(),
+            capacity_bytes: problem.capacity(),
+            fits: outcome.fits(problem),
+            won_by: outcome.won_by.map(|a| a.to_string()),
+            work: outcome.work,
+            reason: self.reason(),
+            buffers: problem.len(),
+            offsets: places.map(|(id, offset)| Place { id, offset: *offset }).collect(),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! A packing, told to people and to programs.
+//!
+//! A [`Report`] is a problem with what came of it; every rendering is a file of its own and adds
+//! nothing to it.
+
+mod json;
+mod map;
+mod svg;
+mod text;
+
+pub(crate) use json::SOLUTION_FORMAT;
+
+use plimsoll_pack::csv::Table;
+use plimsoll_pack::{Outcome, Status, Sweep};
+
+use crate::input::Source;
+use crate::size;
+
+/// A problem, where it came from, and what came of it.
+pub(crate) struct Report<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) table: &'a Table,
+    pub(crate) outcome: &'a Outcome,
+    sweep: Sweep,
+}
+
+impl<'a> Report<'a> {
+    pub(crate) fn new(source: &'a Source, table: &'a Table, outcome: &'a Outcome) -> Self {
+        Report { source, table, outcome, sweep: Sweep::new(&table.problem) }
+    }
+
+    /// Why the answer is no, in a line; `None` if it is yes.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        if let Some(reason) = self.reason() {
+            return Some(format!("infeasible: {reason}"));
+        }
+        let outcome = self.outcome;
+        let capacity = self.table.problem.capacity().filter(|c| outcome.arena_bytes > *c)?;
+        Some(format!(
+            "does not fit: the best arena found has {} bytes, the capacity is {capacity}; \
+             at least {} are needed, so a better packing may exist",
+            outcome.arena_bytes, outcome.lower_bound.bytes
+        ))
+    }
+
+    /// Why no valid packing exists, if that is so.
+    fn reason(&self) -> Option<String> {
+        let Status::Infeasible(reason) = &self.outcome.status else { return None };
+        let name = |id| format!("{:?}", self.table.name(id));
+        Some(reason.describe(name).to_string())
+    }
+
+    /// What sharing saves over a place of its own for every buffer. Less than nothing where
+    /// alignment or fixed offsets leave holes; `None` without a solution.
+    fn saved_bytes(&self) -> Option<i64> {
+        let arena = i64::try_from(self.outcome.arena_bytes).ok()?;
+        let unshared = i64::try_from(self.table.problem.unshared_bytes()).ok()?;
+        self.outcome.solution.as_ref().map(|_| unshared - arena)
+    }
+
+    /// One word for how good the answer is known to be.
+    fn status(&self) -> &'static str {
+        match self.outcome.status {
+            Status::Optimal => "optimal",
+            Status::Infeasible(_) => "infeasible",
+            // Valid, and nothing more is claimed.
+            _ => "feasible",
+        }
+    }
+}
+
+/// The distance of an arena from its lower bound, in words.
+pub(crate) fn gap(arena_bytes: u64, lower_bound_bytes: u64) -> String {
+    match arena_bytes.saturating_sub(lower_bound_bytes) {
+        0 => "none".to_owned(),
+        gap if lower_bound_bytes == 0 => size::long(gap),
+        gap => format!("{}, {}", size::long(gap), size::percent(gap, lower_bound_bytes)),
+    }
+}
+
+/// Somebody else's text in a line for people: as it is if it is plain, else quoted and escaped;
+/// not too long.
+fn plain(id: &str) -> String {
+    const MOST: usize = 60;
+    let (shown, more) = match id.char_indices().nth(MOST) {
+        Some((end, _)) => (&id[..end], "…"),
+        None => (id, ""),
+    };
+    let quoted = format!("{shown:?}");
+    let is_plain = !id.is_empty() && quoted[1..quoted.len() - 1] == *shown;
+    if is_plain { format!("{shown}{more}") } else { format!("{quoted}{more}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_text_that_could_do_harm_is_quoted() {
+        assert_eq!(plain("block1.conv/é"), "block1.conv/é");
+        assert_eq!(plain(""), "\"\"");
+        assert_eq!(plain("a\u{1b}[2J"), "\"a\\u{1b}[2J\"");
+        assert_eq!(plain(&"é".repeat(61)), format!("{}…", "é".repeat(60)));
+        assert_eq!(plain("say \"hi\""), "\"say \\\"hi\\\"\"");
+    }
+
+    #[test]
+    fn a_gap_is_in_bytes_and_percent_of_the_bound() {
+        assert_eq!(gap(96, 96), "none");
+        assert_eq!(gap(64, 0), "64 bytes");
+        assert_eq!(gap(128, 96), "32 bytes, 33.3 %");
+        assert_eq!(gap(6144, 4096), "2048 bytes (2 KiB), 50.0 %");
+    }
+}
