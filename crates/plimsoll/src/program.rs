@@ -1,0 +1,246 @@
+//! The access model: what a runtime tells us of its program, and all that we know of it.
+//!
+//! A client declares every access to memory: which bytes of which value are read or written, by
+//! which step, from when on and until when. Lives, conflicts, the plan and the verifier follow from
+//! these declarations and from nothing else. Whoever has a graph of steps over values implements
+//! [`Program`]; our own [`Graph`](crate::Graph) is just the first to do so.
+
+use std::borrow::Cow;
+
+use plimsoll_pack::Span;
+
+use crate::ids::{StepId, ValueId};
+
+/// A tensor program: dense steps over dense values.
+///
+/// What must hold, and is checked once by [`plan`](crate::plan()):
+///
+/// - ids in declarations are below [`steps`](Program::steps) and [`values`](Program::values);
+/// - a value is written before it is read: by a step, or from outside if its [`Role`] or
+///   [`Storage`] says so;
+/// - a view lies within the value that it is a view of, and views do not go in circles;
+/// - byte ranges of accesses lie within the value;
+/// - an access begins no later than its step and is over no earlier than its step;
+/// - an elided value has no accesses;
+/// - an overwritten value is read or dead in that step, and at least as large as the output;
+/// - under [`Execution::InOrder`] the steps in order of their ids are a valid order of execution;
+///   under [`Execution::Queues`] waits cover every flow of data between queues.
+pub trait Program {
+    /// How many steps there are.
+    fn steps(&self) -> usize;
+
+    /// How many values there are.
+    fn values(&self) -> usize;
+
+    /// What is known of a value.
+    fn value(&self, value: ValueId) -> ValueInfo;
+
+    /// Every access that a step makes.
+    fn accesses(&self, step: StepId) -> Cow<'_, [Access]>;
+
+    /// What a step's outputs may, or must, take over the bytes of.
+    fn overwrites(&self, step: StepId) -> Cow<'_, [Overwrite]> {
+        let _ = step;
+        Cow::Borrowed(&[])
+    }
+
+    /// Memory that a step needs while it runs, and only then.
+    fn scratch(&self, step: StepId) -> Option<Scratch> {
+        let _ = step;
+        None
+    }
+
+    /// In which order steps run.
+    fn execution(&self) -> Execution {
+        Execution::InOrder
+    }
+
+    /// The queue of a step, under [`Execution::Queues`].
+    fn queue(&self, step: StepId) -> u32 {
+        let _ = step;
+        0
+    }
+
+    /// Steps that are certainly over before this one begins, beside those that the flow of data
+    /// (or, under [`Execution::Queues`], the order of its queue) puts before it.
+    fn after(&self, step: StepId) -> Cow<'_, [StepId]> {
+        let _ = step;
+        Cow::Borrowed(&[])
+    }
+
+    /// What to call a value in messages and reports. Nothing is ever decided by it.
+    fn value_name(&self, value: ValueId) -> Cow<'_, str> {
+        Cow::Owned(value.to_string())
+    }
+
+    /// What to call a step in messages and reports. Nothing is ever decided by it.
+    fn step_name(&self, step: StepId) -> Cow<'_, str> {
+        Cow::Owned(step.to_string())
+    }
+}
+
+/// What is known of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValueInfo {
+    /// Its size; 0 is allowed.
+    pub bytes: u64,
+    /// What its offset must be a multiple of; `None` for the default of the plan.
+    pub align: Option<u64>,
+    /// Bytes behind its end that whoever writes it may write too.
+    pub guard: u64,
+    /// Who makes it.
+    pub role: Role,
+    /// Where it lives.
+    pub storage: Storage,
+    /// The value whose bytes it is a part of.
+    pub view_of: Option<View>,
+    /// Whether it must be there, unchanged, when the run is over.
+    pub output: bool,
+    /// Whether it has no bytes at all, because every reader folds it away.
+    pub elided: bool,
+    /// Whether a value from outside may be overwritten once it is no longer needed.
+    pub donated: bool,
+}
+
+impl ValueInfo {
+    /// A temporary of so many bytes.
+    #[must_use]
+    pub fn new(bytes: u64) -> Self {
+        ValueInfo {
+            bytes,
+            align: None,
+            guard: 0,
+            role: Role::Temporary,
+            storage: Storage::Arena,
+            view_of: None,
+            output: false,
+            elided: false,
+            donated: false,
+        }
+    }
+}
+
+/// Who makes a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// The caller, before every run.
+    Input,
+    /// Whoever loads the model, once: a weight.
+    Param,
+    /// Whoever loads the model, once: a constant of the program.
+    Constant,
+    /// A step.
+    Temporary,
+}
+
+/// Where a value lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Storage {
+    /// In a bank of the plan. What comes from outside ([`Role`]) is placed there only if the
+    /// options say so, and is the caller's memory otherwise.
+    Arena,
+    /// In a bank of the plan, in bytes that nobody else ever uses: it survives from run to run.
+    Persistent,
+    /// In the caller's memory: not placed.
+    External,
+    /// Where another plan has put it, found by name: not ours to place, and in our way.
+    Shared,
+}
+
+/// A part of another value's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    /// The other value, which may be a view itself.
+    pub of: ValueId,
+    /// The first byte in it.
+    pub offset: u64,
+}
+
+/// One access of a step to the bytes of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The value.
+    pub value: ValueId,
+    /// Which of its bytes; `None` for all.
+    pub bytes: Option<Span>,
+    /// Read or write.
+    pub kind: AccessKind,
+    /// The step with whose start it may begin; `None` for its own. A write that begins with its
+    /// own step begins where the step writes.
+    pub from: Option<StepId>,
+    /// When it is certainly over.
+    pub until: Until,
+}
+
+impl Access {
+    /// A read of all bytes by the step itself.
+    #[must_use]
+    pub fn read(value: ValueId) -> Self {
+        Access { value, bytes: None, kind: AccessKind::Read, from: None, until: Until::Step }
+    }
+
+    /// A write of all bytes by the step itself.
+    #[must_use]
+    pub fn write(value: ValueId) -> Self {
+        Access { kind: AccessKind::Write, ..Access::read(value) }
+    }
+}
+
+/// Read or write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    /// The bytes must hold what was written last.
+    Read,
+    /// The bytes hold something else afterwards; during the access they hold nothing.
+    Write,
+}
+
+/// When an access is certainly over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Before its own step writes anything; for reads only.
+    Writes,
+    /// With its own step.
+    Step,
+    /// With that later step.
+    After(StepId),
+    /// With the run.
+    EndOfRun,
+}
+
+/// An output that takes over the bytes of another value in the step that writes it.
+///
+/// The first byte of both is the same. The step reads each byte of the input for the last time
+/// before it writes that byte of the output, so its own read of the input is no obstacle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overwrite {
+    /// What is written.
+    pub output: ValueId,
+    /// Whose bytes it takes.
+    pub input: ValueId,
+    /// Whether it must: the step changes the input in place, and bytes that it does not write stay
+    /// what they were. Otherwise it may.
+    pub must: bool,
+}
+
+/// Memory for one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scratch {
+    /// How much.
+    pub bytes: u64,
+    /// What its offset must be a multiple of.
+    pub align: u64,
+}
+
+/// In which order steps run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Execution {
+    /// One after another, in the order of the schedule.
+    InOrder,
+    /// Whenever what they read has been written and what they are [`after`](Program::after) is
+    /// over: any two steps that are not ordered by that may overlap.
+    Partial,
+    /// Each step on its queue, in order within the queue, and after the steps that it waits for
+    /// ([`after`](Program::after)). Nothing else orders steps.
+    Queues,
+}
