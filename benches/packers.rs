@@ -18,7 +18,7 @@ fn main() {
         match argument.as_str() {
             "--bench" => {}
             "--most" => most = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(most),
-            other => filter = other.to_owned(),
+            other => other.clone_into(&mut filter),
         }
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

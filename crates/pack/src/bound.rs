@@ -122,18 +122,18 @@ fn common_alignment(problem: &Problem, sweep: &Sweep, align: u64) -> Option<Boun
         }
     }
     events.sort_unstable();
-    let mut live = 0;
+    let mut in_use = 0;
     let mut slacks: BTreeMap<u64, u32> = BTreeMap::new();
     let mut best = (0, 0);
     for (section, born, rounded, slack) in events {
         let count = slacks.entry(slack).or_insert(0);
         if born {
-            live += rounded;
+            in_use += rounded;
             *count += 1;
             let topmost = slacks.last_key_value().map_or(0, |(slack, _)| *slack);
-            best = best.max((live - topmost, section));
+            best = best.max((in_use - topmost, section));
         } else {
-            live -= rounded;
+            in_use -= rounded;
             *count -= 1;
             if *count == 0 {
                 slacks.remove(&slack);
@@ -176,9 +176,8 @@ fn fixed(problem: &Problem, sweep: &Sweep) -> Option<Bound> {
         let bytes = height_around(spans, movable, smallest[section]);
         Bound { bytes, proof: Proof::Fixed { life: sweep.life_of(section) } }
     };
-    taken.iter_mut().enumerate().map(around).fold(Some(highest), |best, bound| {
-        best.filter(|best| best.bytes >= bound.bytes).or(Some(bound))
-    })
+    let sections = taken.iter_mut().enumerate().map(around);
+    Some(sections.fold(highest, |best, bound| if bound.bytes > best.bytes { bound } else { best }))
 }
 
 /// The size of the smallest piece in each section that is not fixed.

@@ -1,12 +1,13 @@
 //! Generators and oracles for tests, fuzzing and benchmarks: seeded, so that every run sees the
 //! same cases.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
-use crate::problem::{Buffer, BufferId, Gap, Life, Piece, Problem, Span};
+use crate::problem::{Buffer, BufferId, Gap, Life, Piece, Problem, Span, Time};
 use crate::{Algorithm, Options, check, csv, solve};
 
-/// A small, fast random number generator (SplitMix64). Not for anything but tests.
+/// A small, fast random number generator (`SplitMix64`). Not for anything but tests.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
@@ -29,6 +30,11 @@ impl Rng {
     /// A number below `n`, which is not 0.
     pub fn below(&mut self, n: u64) -> u64 {
         self.next_u64() % n
+    }
+
+    /// A number below `n` as a stretch of time, which `n` is not too large for.
+    fn moment(&mut self, n: u64) -> i64 {
+        self.below(n).try_into().expect("tests have small times")
     }
 
     /// A number of the range, which is not empty.
@@ -110,9 +116,9 @@ pub fn random_problem(rng: &mut Rng, shape: &Shape) -> Problem {
 }
 
 fn random_life(rng: &mut Rng, times: u64) -> Life {
-    let (a, b) = (rng.below(times) as i64, rng.below(times) as i64);
+    let (a, b) = (rng.moment(times), rng.moment(times));
     // Half of the lives are short.
-    let b = if rng.chance(50) { a + (b - a).signum() * rng.below(3) as i64 } else { b };
+    let b = if rng.chance(50) { a + (b - a).signum() * rng.moment(3) } else { b };
     Life::new(a.min(b).max(0), a.max(b).max(0) + 1)
 }
 
@@ -121,8 +127,8 @@ fn random_gaps(rng: &mut Rng, buffer: &Buffer) -> Vec<Gap> {
     let mut from = buffer.life.start;
     while from < buffer.life.end && gaps.len() < 3 {
         let left = buffer.life.end.abs_diff(from);
-        let start = from + rng.below(left) as i64;
-        let end = start + 1 + rng.below(buffer.life.end.abs_diff(start)) as i64;
+        let start = from + rng.moment(left);
+        let end = start + 1 + rng.moment(buffer.life.end.abs_diff(start));
         let lo = rng.below(buffer.size);
         let window = Span::new(lo, lo + 1 + rng.below(buffer.size - lo));
         gaps.push(Gap { life: Life::new(start, end), window: rng.chance(50).then_some(window) });
@@ -144,15 +150,22 @@ fn clash(a: &Buffer, at_a: u64, b: &Buffer, at_b: u64) -> bool {
 }
 
 /// The smallest arena, by trying every offset of every buffer: for a handful of small buffers.
+///
+/// # Panics
+/// If fixed buffers are in each other's way.
 #[must_use]
 pub fn brute_force(problem: &Problem) -> u64 {
-    let buffers = problem.buffers();
-    let ends = buffers.iter().map(|b| b.fixed.unwrap_or(0) + b.size);
-    let lowest = ends.max().unwrap_or(0);
-    (lowest..).find(|arena| fits(buffers, &mut Vec::new(), *arena)).unwrap_or(lowest)
+    let mut buffers: Vec<&Buffer> = problem.buffers().iter().collect();
+    // Which come first does not change what fits, only how soon it is seen that nothing does.
+    buffers.sort_by_key(|b| (b.fixed.is_none(), Reverse(b.size)));
+    let end = |b: &&Buffer| b.fixed.unwrap_or(0) + b.size;
+    let lowest = buffers.iter().map(end).max().unwrap_or(0);
+    let stacked: u64 = buffers.iter().map(|b| b.size + b.align).sum();
+    let mut arenas = lowest..=lowest + stacked;
+    arenas.find(|arena| fits(&buffers, &mut Vec::new(), *arena)).expect("a stack of all fits")
 }
 
-fn fits(buffers: &[Buffer], offsets: &mut Vec<u64>, arena: u64) -> bool {
+fn fits(buffers: &[&Buffer], offsets: &mut Vec<u64>, arena: u64) -> bool {
     let Some(buffer) = buffers.get(offsets.len()) else { return true };
     let (first, last) = buffer.fixed.map_or((0, arena - buffer.size), |fixed| (fixed, fixed));
     (first..=last).step_by(buffer.align as usize).any(|offset| {
@@ -177,23 +190,25 @@ fn fits(buffers: &[Buffer], offsets: &mut Vec<u64>, arena: u64) -> bool {
 #[must_use]
 pub fn training_like(buffers: usize, seed: u64) -> Problem {
     let mut rng = Rng::new(seed);
-    let steps = buffers.max(4) as i64;
+    let buffers = buffers as u64;
+    let moments = buffers.max(4);
+    let steps = i64::try_from(moments).expect("that many do not fit in memory");
     // Sizes of a model: some hundred, spread evenly over the powers of two from 256 B to 16 MiB.
     let log_uniform = |rng: &mut Rng| {
         let power = 8 + rng.below(16);
         ((1u64 << power) + rng.below(1 << power)).next_multiple_of(64)
     };
     let sizes: Vec<u64> = (0..200).map(|_| log_uniform(&mut rng)).collect();
-    let mut all = Vec::with_capacity(buffers);
+    let mut all = Vec::new();
     for _ in 0..buffers {
         let size = sizes[rng.below(sizes.len() as u64) as usize];
-        let birth = rng.below(steps as u64) as i64;
+        let birth = rng.moment(moments);
         let life = match rng.below(1000) {
-            0..900 => Life::new(birth, birth + 1 + (rng.below(4) * rng.below(4)) as i64),
-            900..988 => Life::new(birth, birth + 1 + rng.below(400) as i64),
+            0..900 => Life::new(birth, birth + 1 + rng.moment(4) * rng.moment(4)),
+            900..988 => Life::new(birth, birth + 1 + rng.moment(400)),
             988..998 => {
                 let saved = birth / 2;
-                Life::new(saved, steps - saved - rng.below(3) as i64)
+                Life::new(saved, steps - saved - rng.moment(3))
             }
             _ => Life::new(0, steps),
         };
@@ -210,8 +225,8 @@ pub fn training_like(buffers: usize, seed: u64) -> Problem {
 /// # Panics
 /// If there are more buffers than cells to cut.
 #[must_use]
-pub fn perfect(rng: &mut Rng, buffers: usize, times: u64, height: u64) -> Problem {
-    let mut pieces = vec![(Life::new(0, times as i64), height)];
+pub fn perfect(rng: &mut Rng, buffers: usize, times: Time, height: u64) -> Problem {
+    let mut pieces = vec![(Life::new(0, times), height)];
     while pieces.len() < buffers {
         // The largest of three, so that no piece stays far larger than the others.
         let tries = (0..3).map(|_| rng.below(pieces.len() as u64) as usize);
@@ -219,7 +234,7 @@ pub fn perfect(rng: &mut Rng, buffers: usize, times: u64, height: u64) -> Proble
         let (life, size) = pieces.swap_remove(at.expect("three tries"));
         let by_time = life.len() > 1 && (size == 1 || rng.chance(50));
         if by_time {
-            let cut = life.start + 1 + rng.below(life.len() - 1) as i64;
+            let cut = life.start + 1 + rng.moment(life.len() - 1);
             pieces.extend([(Life::new(life.start, cut), size), (Life::new(cut, life.end), size)]);
         } else {
             assert!(size > 1, "more buffers than cells");
@@ -284,13 +299,13 @@ fn rebuilt(problem: &Problem, change: impl Fn(&mut Buffer)) -> Problem {
 ///
 /// # Panics
 /// If any of that fails.
+#[must_use]
 pub fn fuzz_csv(bytes: &[u8]) -> bool {
     let Ok(table) = csv::read(bytes) else { return false };
     let mut text = Vec::new();
     csv::write_problem(&mut text, &table).expect("writing to memory does not fail");
     assert_eq!(csv::read(text.as_slice()).expect("own output"), table);
-    let mut options = Options::default();
-    options.algorithms = vec![Algorithm::LargestFirst];
+    let options = Options { algorithms: vec![Algorithm::LargestFirst], ..Options::default() };
     let outcome = solve(&table.problem, &options);
     if let Some(solution) = &outcome.solution {
         assert_eq!(check(&table.problem, &solution.into()), []);

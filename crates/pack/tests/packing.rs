@@ -197,16 +197,17 @@ fn nothing_to_place_takes_no_bytes() {
 /// conflicting pairs has n² entries.
 #[test]
 fn dense_conflicts_are_packed_without_listing_them() {
-    const N: i64 = 50_000;
-    let staircase = (0..N).map(|i| Buffer::new(3, Life::new(i, N))).collect();
-    let together = (0..N).map(|_| Buffer::new(3, Life::new(0, 1))).collect();
-    let one_by_one = (0..N).map(|i| Buffer::new(3, Life::new(i, i + 1))).collect();
+    const N: u32 = 50_000;
+    let buffer = |start: u32, end: u32| Buffer::new(3, Life::new(start.into(), end.into()));
+    let staircase = (0..N).map(|i| buffer(i, N)).collect();
+    let together = (0..N).map(|_| buffer(0, 1)).collect();
+    let one_by_one = (0..N).map(|i| buffer(i, i + 1)).collect();
     for (buffers, arena) in [(staircase, 3 * N), (together, 3 * N), (one_by_one, 3)] {
         let problem = Problem::new(buffers).expect("valid");
         for algorithm in Algorithm::all() {
             let outcome = solve(&problem, &with(algorithm));
-            assert_eq!(outcome.arena_bytes, arena as u64, "{algorithm}");
-            assert!(outcome.work < 200 * N as u64, "{algorithm}: {}", outcome.work);
+            assert_eq!(outcome.arena_bytes, u64::from(arena), "{algorithm}");
+            assert!(outcome.work < 200 * u64::from(N), "{algorithm}: {}", outcome.work);
         }
     }
 }

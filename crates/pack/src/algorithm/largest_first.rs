@@ -1,4 +1,4 @@
-//! Largest first, lowest offset: the rule that XLA, TFLite and rlx share, as the yardstick.
+//! Largest first, lowest offset: the rule that XLA, `TFLite` and rlx share, as the yardstick.
 //!
 //! Equal sizes go by birth, as their users see it. It is within a percent of the load on training
 //! graphs and 25–40 % above it on tight memories. Cost: as first fit.

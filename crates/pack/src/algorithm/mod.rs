@@ -25,7 +25,7 @@ use crate::timeline::Timeline;
 pub enum Algorithm {
     /// Each at its hint if that is free; the others first fit.
     Hinted,
-    /// The largest first, each at the lowest offset that is free: what XLA, TFLite and rlx do.
+    /// The largest first, each at the lowest offset that is free: what XLA, `TFLite` and rlx do.
     LargestFirst,
     /// In that order, each at the lowest offset that is free.
     FirstFit(Order),

@@ -115,7 +115,7 @@ fn moving_one_buffer_of_a_valid_packing_is_found_where_it_matters() {
         let mut claim = Claim::from(&solution);
         assert_eq!(both(&problem, &claim), []);
         let moved = rng.below(problem.len() as u64) as usize;
-        claim.offsets[moved] = claim.offsets[moved].map(|o| (o + 1) / 2);
+        claim.offsets[moved] = claim.offsets[moved].map(|o| o.div_ceil(2));
         let found = both(&problem, &claim);
         broken += usize::from(!found.is_empty());
         let names = |v: &Violation| match v {
@@ -133,6 +133,6 @@ fn moving_one_buffer_of_a_valid_packing_is_found_where_it_matters() {
 #[test]
 fn a_flood_of_overlaps_is_cut_off() {
     let problem = Problem::new(vec![Buffer::new(1, Life::new(0, 1)); 3000]).expect("valid");
-    let found = check_at_most(&problem, &claim(&[0; 3000]), 100);
+    let found = check_at_most(&problem, &claim(&vec![0; 3000]), 100);
     assert!((101..=3100).contains(&found.len()), "{}", found.len());
 }

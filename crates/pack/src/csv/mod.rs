@@ -1,4 +1,4 @@
-//! Problems and solutions as CSV, in the form that MiniMalloc introduced.
+//! Problems and solutions as CSV, in the form that `MiniMalloc` introduced.
 //!
 //! A header, then a row for each buffer; `docs/formats.md` describes the columns. Ids are any
 //! text and stay outside of [`Problem`], which knows only numbers: a [`Table`] keeps the two side

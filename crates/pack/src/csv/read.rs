@@ -28,7 +28,7 @@ pub fn read_aligned(reader: impl BufRead, align: u64) -> Result<Table, CsvError>
     while let Some(row) = next_row(&mut records, &header)? {
         let fail = |fault| CsvError { line: row.line, fault };
         buffers.push(read_buffer(&header, &row.fields, align).map_err(fail)?);
-        names.push(&header, row)?;
+        names.push(&header, &row)?;
     }
     names.reject_duplicates()?;
     let Names { ids, lines } = names;
@@ -52,11 +52,10 @@ pub fn read_solution(reader: impl BufRead, table: &Table) -> Result<Claim, CsvEr
     while let Some(row) = next_row(&mut records, &header)? {
         let fail = |fault| CsvError { line: row.line, fault };
         let offset = bytes(&header, &row.fields, Column::Offset).map_err(fail)?;
-        names.push(&header, row)?;
-        let id = names.ids.last().expect("just pushed");
-        match known.get(id.as_str()) {
+        let id = names.push(&header, &row)?;
+        match known.get(id) {
             Some(i) => claim.offsets[*i] = offset,
-            None => claim.unknown.push(id.clone()),
+            None => claim.unknown.push(id.to_owned()),
         }
     }
     names.reject_duplicates()?;
@@ -71,14 +70,15 @@ struct Names {
 }
 
 impl Names {
-    fn push(&mut self, header: &Header, row: Record) -> Result<(), CsvError> {
+    /// Keeps the id of a row, and gives it back.
+    fn push<'r>(&mut self, header: &Header, row: &'r Record) -> Result<&'r str, CsvError> {
         let Some(id) = header.field(&row.fields, Column::Id) else {
             let fault = header.fault(&row.fields, Column::Id, "an id");
             return Err(CsvError { line: row.line, fault });
         };
         self.ids.push(id.to_owned());
         self.lines.push(row.line);
-        Ok(())
+        Ok(id)
     }
 
     fn reject_duplicates(&self) -> Result<(), CsvError> {

@@ -49,7 +49,7 @@ impl<R: BufRead> Records<R> {
     fn take(&mut self, line: u64) -> Result<Option<Vec<u8>>, CsvError> {
         let fail = |fault| CsvError { line, fault };
         let mut bytes = Vec::new();
-        let mut quotes = 0;
+        let mut in_quotes = false;
         loop {
             let before = bytes.len();
             let left = (MAX_RECORD_BYTES + 1 - before) as u64;
@@ -62,8 +62,8 @@ impl<R: BufRead> Records<R> {
             let ended = fresh.last() == Some(&b'\n');
             self.next_line += u64::from(ended);
             // A line end inside quotes belongs to the field. Quotes come in pairs, escaped ones too.
-            quotes += fresh.iter().filter(|b| **b == b'"').count();
-            if fresh.is_empty() || (ended && quotes.is_multiple_of(2)) {
+            in_quotes = fresh.iter().filter(|b| **b == b'"').fold(in_quotes, |inside, _| !inside);
+            if fresh.is_empty() || (ended && !in_quotes) {
                 return Ok(if bytes.is_empty() { None } else { Some(bytes) });
             }
         }
@@ -76,12 +76,11 @@ fn split(text: &str) -> Option<Vec<String>> {
     let mut rest = text.strip_suffix('\n').unwrap_or(text);
     rest = rest.strip_suffix('\r').unwrap_or(rest);
     loop {
-        let (field, after) = match rest.trim_start().strip_prefix('"') {
-            Some(inside) => unquote(inside)?,
-            None => {
-                let end = rest.find([',', '"']).unwrap_or(rest.len());
-                (rest[..end].trim().to_owned(), &rest[end..])
-            }
+        let (field, after) = if let Some(inside) = rest.trim_start().strip_prefix('"') {
+            unquote(inside)?
+        } else {
+            let end = rest.find([',', '"']).unwrap_or(rest.len());
+            (rest[..end].trim().to_owned(), &rest[end..])
         };
         fields.push(field);
         match after.strip_prefix(',') {
@@ -99,15 +98,11 @@ fn unquote(inside: &str) -> Option<(String, &str)> {
         let quote = rest.find('"')?;
         field.push_str(&rest[..quote]);
         rest = &rest[quote + 1..];
-        match rest.strip_prefix('"') {
-            Some(more) => {
-                field.push('"');
-                rest = more;
-            }
-            None => {
-                let after = rest.trim_start();
-                return (after.is_empty() || after.starts_with(',')).then_some((field, after));
-            }
-        }
+        let Some(more) = rest.strip_prefix('"') else {
+            let after = rest.trim_start();
+            return (after.is_empty() || after.starts_with(',')).then_some((field, after));
+        };
+        field.push('"');
+        rest = more;
     }
 }

@@ -16,7 +16,7 @@ pub fn write_problem(out: impl Write, table: &Table) -> io::Result<()> {
     write(out, table, &fixed)
 }
 
-/// Writes the problem with the offsets of a solution: MiniMalloc's output.
+/// Writes the problem with the offsets of a solution: `MiniMalloc`'s output.
 pub fn write_solution(out: impl Write, table: &Table, solution: &Solution) -> io::Result<()> {
     let offsets: Vec<_> = solution.offsets().iter().copied().map(Some).collect();
     write(out, table, &offsets)

@@ -45,14 +45,14 @@ impl Grid {
         let mut block_of = Vec::with_capacity(sweep.len());
         let mut block_start = vec![0];
         let mut in_block = 0;
-        for section in 0..sweep.len() {
+        for (section, happens) in events.iter().take(sweep.len()).enumerate() {
             // What happens at the first moment of a block cuts nothing in it.
             let opens = block_start.last() == Some(&(section as u32));
-            if !opens && in_block + events[section] > BLOCK_EVENTS {
+            if !opens && in_block + happens > BLOCK_EVENTS {
                 block_start.push(section as u32);
                 in_block = 0;
             } else if !opens {
-                in_block += events[section];
+                in_block += happens;
             }
             block_of.push(block_start.len() as u32 - 1);
         }
