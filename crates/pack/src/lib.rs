@@ -18,6 +18,7 @@
 mod algorithm;
 mod bound;
 mod check;
+mod conflicts;
 pub mod csv;
 mod problem;
 mod solution;
@@ -30,6 +31,7 @@ mod timeline;
 pub use algorithm::{Algorithm, Order};
 pub use bound::{Bound, Proof, bound};
 pub use check::{Claim, Violation, check, check_at_most, check_plain};
+pub use conflicts::Conflicts;
 pub use problem::{Buffer, BufferId, Gap, Life, Piece, Problem, ProblemError, Rule, Span, Time};
 pub use solution::Solution;
 pub use solve::{Options, Outcome, Reason, Status, solve};

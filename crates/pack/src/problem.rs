@@ -14,6 +14,8 @@
 
 use std::fmt;
 
+use crate::conflicts::Conflicts;
+
 /// A moment. Only the order of moments matters, so any integers do.
 pub type Time = i64;
 
@@ -218,6 +220,7 @@ pub struct Piece {
 pub struct Problem {
     buffers: Vec<Buffer>,
     capacity: Option<u64>,
+    conflicts: Option<Conflicts>,
 }
 
 impl Problem {
@@ -238,13 +241,29 @@ impl Problem {
                 .filter(|w| i64::try_from(*w).is_ok())
                 .ok_or_else(|| fail(Rule::TooLarge))?;
         }
-        Ok(Problem { buffers, capacity: None })
+        Ok(Problem { buffers, capacity: None, conflicts: None })
     }
 
     /// The same problem in an address space of `capacity` bytes.
     #[must_use]
     pub fn with_capacity(self, capacity: Option<u64>) -> Self {
         Problem { capacity, ..self }
+    }
+
+    /// The same problem with pairs that are kept apart beside those whose lives meet.
+    ///
+    /// # Panics
+    /// If the pairs are over another number of buffers.
+    #[must_use]
+    pub fn with_conflicts(self, conflicts: Conflicts) -> Self {
+        assert_eq!(conflicts.buffers(), self.len(), "conflicts over the same buffers");
+        Problem { conflicts: Some(conflicts), ..self }
+    }
+
+    /// The pairs that are kept apart beside those whose lives meet, if there are any.
+    #[must_use]
+    pub fn conflicts(&self) -> Option<&Conflicts> {
+        self.conflicts.as_ref()
     }
 
     /// The buffers, by [`BufferId`].

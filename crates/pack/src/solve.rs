@@ -183,7 +183,7 @@ fn fixed_overlap(problem: &Problem) -> Option<(BufferId, BufferId)> {
     let claim = Claim { offsets, unknown: Vec::new() };
     check_at_most(problem, &claim, problem.len()).into_iter().find_map(
         |violation| match violation {
-            Violation::Overlap { a, b, .. } => Some((a, b)),
+            Violation::Overlap { a, b, .. } | Violation::Conflict { a, b, .. } => Some((a, b)),
             _ => None,
         },
     )

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::problem::{Buffer, BufferId, Gap, Life, Piece, Problem, Span, Time};
-use crate::{Algorithm, Options, check, csv, solve};
+use crate::{Algorithm, Conflicts, Options, check, csv, solve};
 
 /// A small, fast random number generator (`SplitMix64`). Not for anything but tests.
 #[derive(Clone, Debug)]
@@ -155,29 +155,52 @@ fn clash(a: &Buffer, at_a: u64, b: &Buffer, at_b: u64) -> bool {
 /// If fixed buffers are in each other's way.
 #[must_use]
 pub fn brute_force(problem: &Problem) -> u64 {
-    let mut buffers: Vec<&Buffer> = problem.buffers().iter().collect();
+    let mut ids: Vec<BufferId> = problem.ids().collect();
     // Which come first does not change what fits, only how soon it is seen that nothing does.
-    buffers.sort_by_key(|b| (b.fixed.is_none(), Reverse(b.size)));
-    let end = |b: &&Buffer| b.fixed.unwrap_or(0) + b.size;
-    let lowest = buffers.iter().map(end).max().unwrap_or(0);
-    let stacked: u64 = buffers.iter().map(|b| b.size + b.align).sum();
+    ids.sort_by_key(|id| (problem.buffer(*id).fixed.is_none(), Reverse(problem.buffer(*id).size)));
+    let end = |b: &Buffer| b.fixed.unwrap_or(0) + b.size;
+    let lowest = problem.buffers().iter().map(end).max().unwrap_or(0);
+    let stacked: u64 = problem.buffers().iter().map(|b| b.size + b.align).sum();
     let mut arenas = lowest..=lowest + stacked;
-    arenas.find(|arena| fits(&buffers, &mut Vec::new(), *arena)).expect("a stack of all fits")
+    arenas.find(|arena| fits(problem, &ids, &mut Vec::new(), *arena)).expect("a stack of all fits")
 }
 
-fn fits(buffers: &[&Buffer], offsets: &mut Vec<u64>, arena: u64) -> bool {
-    let Some(buffer) = buffers.get(offsets.len()) else { return true };
+fn fits(problem: &Problem, ids: &[BufferId], offsets: &mut Vec<u64>, arena: u64) -> bool {
+    let Some(id) = ids.get(offsets.len()) else { return true };
+    let buffer = problem.buffer(*id);
     let (first, last) = buffer.fixed.map_or((0, arena - buffer.size), |fixed| (fixed, fixed));
     (first..=last).step_by(buffer.align as usize).any(|offset| {
-        let placed = buffers.iter().zip(offsets.iter());
-        if placed.clone().any(|(other, at)| clash(buffer, offset, other, *at)) {
+        let in_the_way = |(other, at): (&BufferId, &u64)| {
+            let apart = problem.conflicts().is_some_and(|c| c.contains(*id, *other));
+            let (mine, theirs) = (buffer.size, problem.buffer(*other).size);
+            clash(buffer, offset, problem.buffer(*other), *at)
+                || apart && offset < *at + theirs && *at < offset + mine
+        };
+        if ids.iter().zip(offsets.iter()).any(in_the_way) {
             return false;
         }
         offsets.push(offset);
-        let fit = fits(buffers, offsets, arena);
+        let fit = fits(problem, ids, offsets, arena);
         offsets.pop();
         fit
     })
+}
+
+/// The same problem with some random pairs kept apart whatever their lives; without gaps.
+///
+/// # Panics
+/// Never: a valid problem stays valid.
+#[must_use]
+pub fn with_random_conflicts(rng: &mut Rng, problem: &Problem, percent: u64) -> Problem {
+    let mut conflicts = Conflicts::new(problem.len());
+    for a in 0..problem.len() {
+        for b in a + 1..problem.len() {
+            if rng.chance(percent) {
+                conflicts.add(a, b);
+            }
+        }
+    }
+    rebuilt(problem, |b| b.gaps.clear()).with_conflicts(conflicts)
 }
 
 /// A problem that looks like the training step of a large model: most lives are short, some

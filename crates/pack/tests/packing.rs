@@ -3,6 +3,7 @@
 
 use plimsoll_pack::testing::{
     Rng, Shape, brute_force, permuted, random_problem, reversed, scaled, training_like,
+    with_random_conflicts,
 };
 use plimsoll_pack::{
     Algorithm, Buffer, BufferId, Claim, Life, Options, Outcome, Problem, Reason, Status, Sweep,
@@ -220,4 +221,27 @@ fn a_hundred_thousand_buffers_are_packed_within_a_percent_and_checked() {
     assert_eq!(check(&problem, &solution.into()), []);
     let percent = outcome.arena_bytes * 100 / outcome.lower_bound.bytes;
     assert_eq!(percent, 100, "{} of {}", outcome.arena_bytes, outcome.lower_bound.bytes);
+}
+
+#[test]
+fn pairs_that_are_kept_apart_are_respected_by_every_rule() {
+    let mut rng = Rng::new(6);
+    let shapes = [Shape::plain(), Shape { aligned: 30, ..Shape::plain() }];
+    let mut mattered = 0;
+    for shape in shapes.iter().cycle().take(600) {
+        let lives_only = random_problem(&mut rng, shape);
+        let problem = with_random_conflicts(&mut rng, &lives_only, 40);
+        let best = brute_force(&problem);
+        mattered += usize::from(best > brute_force(&lives_only));
+        assert!(bound_of(&problem) <= best);
+        for algorithm in Algorithm::all() {
+            let outcome = solve(&problem, &with(algorithm));
+            assert_valid(&problem, &outcome);
+            assert!(outcome.arena_bytes >= best);
+        }
+        let solution = solve(&lives_only, &Options::default()).solution.expect("feasible");
+        let claim = (&solution).into();
+        assert_eq!(check(&problem, &claim), check_plain(&problem, &claim));
+    }
+    assert!(mattered > 200, "the pairs made a difference in {mattered} problems only");
 }

@@ -96,7 +96,7 @@ fn place_in_order(
     order: &[BufferId],
     mut choose: impl FnMut(&mut Timeline<'_>, BufferId) -> u64,
 ) -> Packing {
-    let mut timeline = Timeline::new(sweep, problem.ids());
+    let mut timeline = Timeline::new(problem, sweep);
     let mut offsets = vec![0; problem.len()];
     for id in problem.ids() {
         if let Some(offset) = problem.buffer(id).fixed {

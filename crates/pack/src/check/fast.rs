@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Claim, Violation, check_each};
+use super::{Claim, Violation, check_conflicts, check_each};
 use crate::problem::{BufferId, Life, Problem, Span};
 
 /// All violations, sorted; none if the packing is valid. O((n + violations) log n).
@@ -22,6 +22,7 @@ pub fn check(problem: &Problem, claim: &Claim) -> Vec<Violation> {
 #[must_use]
 pub fn check_at_most(problem: &Problem, claim: &Claim, most: usize) -> Vec<Violation> {
     let mut violations = check_each(problem, claim);
+    violations.extend(check_conflicts(problem, claim));
     let pieces = placed(problem, claim);
     let mut firsts: Vec<u64> = pieces.iter().map(|p| p.span.lo).collect();
     firsts.sort_unstable();

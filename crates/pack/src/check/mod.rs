@@ -73,6 +73,15 @@ pub enum Violation {
         /// The capacity, `u64::MAX` if there is no other.
         capacity: u64,
     },
+    /// Two buffers that are kept apart whatever their lives have bytes in common.
+    Conflict {
+        /// The buffer with the lower id.
+        a: BufferId,
+        /// The other.
+        b: BufferId,
+        /// The bytes of the arena that both have.
+        bytes: Span,
+    },
     /// Two buffers use the same bytes at the same time. One for each pair of pieces that meet.
     Overlap {
         /// The buffer with the lower id.
@@ -109,6 +118,12 @@ impl Violation {
             Violation::OverCapacity { buffer, end, capacity } => {
                 write!(f, "{} ends at {end}, above the capacity {capacity}", name(*buffer))
             }
+            Violation::Conflict { a, b, bytes } => write!(
+                f,
+                "{} and {} both have bytes {bytes}, and nothing keeps them apart in time",
+                name(*a),
+                name(*b)
+            ),
             Violation::Overlap { a, b, bytes, life } => {
                 write!(f, "{} and {} both use bytes {bytes} at {life}", name(*a), name(*b))
             }
@@ -147,6 +162,26 @@ fn check_each(problem: &Problem, claim: &Claim) -> Vec<Violation> {
         }
     }
     violations.extend(claim.unknown.iter().map(|id| Violation::Unknown { id: id.clone() }));
+    violations
+}
+
+/// Overlaps of pairs that are kept apart whatever their lives.
+fn check_conflicts(problem: &Problem, claim: &Claim) -> Vec<Violation> {
+    let Some(conflicts) = problem.conflicts() else { return Vec::new() };
+    let span = |id: BufferId| {
+        let offset = claim.offset(id)?;
+        Some(Span::new(0, problem.buffer(id).size).shifted(offset))
+    };
+    let mut violations = Vec::new();
+    for a in problem.ids() {
+        for b in conflicts.of(a).filter(|b| *b > a) {
+            if let (Some(one), Some(other)) = (span(a), span(b))
+                && one.meets(other)
+            {
+                violations.push(Violation::Conflict { a, b, bytes: one.and(other) });
+            }
+        }
+    }
     violations
 }
 

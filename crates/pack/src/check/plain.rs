@@ -1,12 +1,13 @@
 //! The checker to believe: every pair of buffers, straight from the definition.
 
-use super::{Claim, Violation, check_each};
+use super::{Claim, Violation, check_conflicts, check_each};
 use crate::problem::{BufferId, Piece, Problem};
 
 /// All violations, sorted; none if the packing is valid. O(n²).
 #[must_use]
 pub fn check_plain(problem: &Problem, claim: &Claim) -> Vec<Violation> {
     let mut violations = check_each(problem, claim);
+    violations.extend(check_conflicts(problem, claim));
     for a in problem.ids() {
         for b in problem.ids().skip(a.index() + 1) {
             for p in placed(problem, claim, a) {

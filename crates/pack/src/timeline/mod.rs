@@ -28,7 +28,8 @@
 mod grid;
 mod probe;
 
-use crate::problem::{BufferId, Span};
+use crate::conflicts::Conflicts;
+use crate::problem::{BufferId, Problem, Span};
 use crate::sweep::{Sections, Strip, Sweep};
 use grid::{Grid, Met};
 use probe::{Probe, looked_at, lowest, tightest};
@@ -39,6 +40,9 @@ const HOLES: usize = 16;
 /// What is placed so far.
 pub(crate) struct Timeline<'s> {
     sweep: &'s Sweep,
+    /// Pairs that are kept apart whatever their lives, and where buffers are placed for their sake.
+    conflicts: Option<&'s Conflicts>,
+    placed: Vec<Option<Span>>,
     grid: Grid,
     /// By block.
     partial: Vec<Partial>,
@@ -94,11 +98,13 @@ impl Spans {
 
 impl<'s> Timeline<'s> {
     /// An empty timeline. O(n).
-    pub(crate) fn new(sweep: &'s Sweep, ids: impl Iterator<Item = BufferId>) -> Self {
-        let grid = Grid::new(sweep, ids);
+    pub(crate) fn new(problem: &'s Problem, sweep: &'s Sweep) -> Self {
+        let grid = Grid::new(sweep, problem.ids());
+        let conflicts = problem.conflicts();
+        let placed = conflicts.map_or(Vec::new(), |_| vec![None; problem.len()]);
         let levels = grid.widths.iter().map(|width| vec![Node::default(); *width]).collect();
         let partial = vec![Partial::default(); grid.widths[0]];
-        Timeline { sweep, grid, partial, levels, met: Vec::new(), work: 0 }
+        Timeline { sweep, conflicts, placed, grid, partial, levels, met: Vec::new(), work: 0 }
     }
 
     /// Spans looked at so far: the measure of work.
@@ -126,6 +132,10 @@ impl<'s> Timeline<'s> {
     /// Places the buffer.
     pub(crate) fn place(&mut self, id: BufferId, offset: u64) {
         let sweep = self.sweep;
+        if let Some(placed) = self.placed.get_mut(id.index()) {
+            let reach = sweep.pieces(id).iter().map(|p| p.span.hi).max();
+            *placed = reach.map(|hi| Span::new(offset, offset + hi));
+        }
         for piece in sweep.pieces(id) {
             let piece = Strip { span: piece.span.shifted(offset), ..*piece };
             self.grid.meet(piece.sections, &mut self.met);
@@ -141,10 +151,28 @@ impl<'s> Timeline<'s> {
         }
     }
 
+    /// The bytes of all that are placed and kept apart from the buffer whatever their lives.
+    fn kept_apart(&self, id: BufferId) -> Spans {
+        let Some(conflicts) = self.conflicts else { return Spans::default() };
+        let mut spans: Vec<Span> =
+            conflicts.of(id).filter_map(|other| self.placed[other.index()]).collect();
+        spans.sort_unstable();
+        spans.dedup_by(|next, last| {
+            let touches = next.lo <= last.hi;
+            last.hi = if touches { last.hi.max(next.hi) } else { last.hi };
+            touches
+        });
+        Spans(spans)
+    }
+
     /// Asks with one probe for each set that could hold something in the buffer's way.
     fn query(&mut self, id: BufferId, ask: impl FnOnce(&mut [Probe<'_>]) -> u64) -> u64 {
-        let Timeline { sweep, grid, partial, levels, met, work } = self;
+        let apart = self.kept_apart(id);
+        let Timeline { sweep, grid, partial, levels, met, work, .. } = self;
         let mut probes = Vec::with_capacity(16);
+        if let (Some(piece), false) = (sweep.pieces(id).first(), apart.0.is_empty()) {
+            probes.push(Probe::disjoint(&apart.0, *piece));
+        }
         for piece in sweep.pieces(id) {
             grid.meet(piece.sections, met);
             for Met { level, node, whole } in met.iter() {
@@ -168,7 +196,7 @@ impl<'s> Timeline<'s> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::{Life, Piece, Problem};
+    use crate::problem::{Life, Piece};
     use crate::testing::{Rng, Shape, random_problem};
 
     /// The definition: nothing placed meets any piece in time and bytes.
@@ -214,7 +242,7 @@ mod tests {
         for (round, shape) in (0..45).zip(shapes.iter().cycle()) {
             let problem = random_problem(&mut rng, shape);
             let sweep = Sweep::new(&problem);
-            let mut timeline = Timeline::new(&sweep, problem.ids());
+            let mut timeline = Timeline::new(&problem, &sweep);
             let mut placed = Vec::new();
             let mut height = 0;
             for id in problem.ids() {
@@ -243,7 +271,7 @@ mod tests {
         let buffers = vec![crate::Buffer::new(3, life); 1000];
         let problem = Problem::new(buffers).expect("valid");
         let sweep = Sweep::new(&problem);
-        let mut timeline = Timeline::new(&sweep, problem.ids());
+        let mut timeline = Timeline::new(&problem, &sweep);
         for id in problem.ids() {
             let offset = timeline.lowest_fit(id, 1, 0);
             assert_eq!(offset, 3 * u64::from(id.0));
