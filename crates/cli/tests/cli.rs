@@ -88,6 +88,14 @@ fn the_sample_is_packed_to_its_bound() {
 }
 
 #[test]
+fn the_readme_shows_what_solve_prints() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = fs::read_to_string(readme).expect("the README is there");
+    let printed = run(&["solve"]).stdout;
+    assert!(readme.contains(&format!("```text\n{}```\n", text(&printed))), "{}", text(&printed));
+}
+
+#[test]
 fn every_bad_problem_gets_one_line_and_leaves_stdout_empty() {
     let bad = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/bad.in");
     let files = names(&bad);

@@ -36,3 +36,12 @@ pub use problem::{Buffer, BufferId, Gap, Life, Piece, Problem, ProblemError, Rul
 pub use solution::Solution;
 pub use solve::{Options, Outcome, Reason, Status, solve};
 pub use sweep::{Overlaps, Sections, Strip, Sweep};
+
+/// The pages whose examples are run as tests.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/design.md")]
+    struct Design;
+}

@@ -122,6 +122,20 @@ fn small_problems_are_known_to_the_end() {
 }
 
 #[test]
+fn renaming_every_buffer_changes_nothing() {
+    for name in names() {
+        let Table { ids, problem } = table(&name);
+        let ids = ids.iter().enumerate().map(|(i, id)| format!("{id} \"renamed\", {i}")).collect();
+        let mut text = Vec::new();
+        csv::write_problem(&mut text, &Table { ids, problem: problem.clone() }).expect("to memory");
+        let renamed = csv::read(text.as_slice()).expect("own output").problem;
+        assert_eq!(renamed, problem, "{name}");
+        let offsets = |problem| solve(problem, &Options::default()).solution;
+        assert_eq!(offsets(&renamed), offsets(&problem), "{name}");
+    }
+}
+
+#[test]
 fn generated_files_are_what_the_generators_give() {
     for (name, problem) in make_corpus::generated() {
         let same = text(name) == make_corpus::text(problem);

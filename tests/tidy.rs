@@ -1,0 +1,411 @@
+//! What a compiler cannot hold: the rules of this repository about its own files.
+//!
+//! A rule is a function from one file to its [`Finding`]s; [`RULES`] says over which files each
+//! runs. Every rule also has a test with a made-up file that breaks it, so that none is one that
+//! cannot fail. A new rule is a function, a line in [`RULES`] and such a test.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A file of the repository, its path with forward slashes from the root.
+struct File {
+    path: String,
+    text: String,
+}
+
+/// A line that breaks a rule; line 0 is the file as a whole.
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    line: usize,
+    what: String,
+}
+
+type Rule = fn(&File) -> Vec<Finding>;
+/// Whether a rule is about the file of that path.
+type About = fn(&str) -> bool;
+
+/// Name, the files that it is about, and the rule.
+const RULES: [(&str, About, Rule); 9] = [
+    ("every module has a doc", is_rust, starts_with_a_doc),
+    ("files are short", is_source, is_short),
+    ("only the command line touches the world", is_pure_source, touches_nothing),
+    ("the checkers know nothing of the packers", is_checker, imports_no_packer),
+    ("the packing core has no dependencies", is_pack_manifest, has_no_dependencies),
+    ("nobody depends on the command line", is_other_manifest, does_not_depend_on_cli),
+    ("nothing is left to do", is_text, has_nothing_left_to_do),
+    ("no path of one machine", is_text, has_no_absolute_path),
+    ("links point at files that exist", is_markdown, links_are_alive),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn the_repository_keeps_its_rules() {
+    let files = all_files();
+    let mut broken = Vec::new();
+    for (name, is_about, rule) in RULES {
+        let about: Vec<&File> = files.iter().filter(|f| is_about(&f.path)).collect();
+        assert!(!about.is_empty(), "no file is left for the rule: {name}");
+        for file in about {
+            for Finding { line, what } in rule(file) {
+                broken.push(format!("{}:{line}: {what} ({name})", file.path));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+}
+
+#[test]
+fn the_commands_of_the_readme_are_those_that_ci_runs() {
+    let commands = console_commands(&read("README.md"));
+    assert_eq!(commands.len(), 2, "the README shows two commands, not {commands:?}");
+    let ci = read(".ci/run");
+    for command in commands {
+        assert!(has_line(&ci, &command), ".ci/run has no line `{command}`, as the README has");
+    }
+}
+
+#[test]
+fn the_changelog_knows_this_version() {
+    let changelog = read("CHANGELOG.md");
+    assert!(knows_version(&changelog, env!("CARGO_PKG_VERSION")), "CHANGELOG.md: no entry");
+}
+
+// The files.
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Every text file, but for what is built, hidden folders (save `.ci`) and test inputs.
+fn all_files() -> Vec<File> {
+    let mut files = Vec::new();
+    collect(&root(), "", &mut files);
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    files
+}
+
+fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) {
+    for entry in fs::read_dir(folder).expect("a folder of the repository") {
+        let path = entry.expect("a readable folder").path();
+        let name = path.file_name().and_then(|n| n.to_str()).expect("a plain name");
+        let skipped = name == "target" || (name.starts_with('.') && name != ".ci");
+        if skipped {
+            continue;
+        }
+        if path.is_dir() {
+            collect(&path, &format!("{prefix}{name}/"), files);
+        } else if let Ok(text) = fs::read_to_string(&path) {
+            files.push(File { path: format!("{prefix}{name}"), text });
+        }
+    }
+}
+
+fn has_extension(path: &str, extension: &str) -> bool {
+    Path::new(path).extension().is_some_and(|e| e == extension)
+}
+
+fn is_rust(path: &str) -> bool {
+    has_extension(path, "rs")
+}
+
+/// Modules that are not tests.
+fn is_source(path: &str) -> bool {
+    is_rust(path) && !path.contains("tests/") && !path.ends_with("/tests.rs")
+}
+
+fn is_pure_source(path: &str) -> bool {
+    is_source(path)
+        && path.starts_with("crates/")
+        && path.contains("/src/")
+        && !path.starts_with("crates/cli/")
+}
+
+fn is_checker(path: &str) -> bool {
+    is_source(path) && path.starts_with("crates/pack/src/check/")
+}
+
+fn is_pack_manifest(path: &str) -> bool {
+    path == "crates/pack/Cargo.toml"
+}
+
+fn is_other_manifest(path: &str) -> bool {
+    path.ends_with("Cargo.toml") && path != "crates/cli/Cargo.toml"
+}
+
+fn is_markdown(path: &str) -> bool {
+    has_extension(path, "md")
+}
+
+/// What people write; this file names what it forbids.
+fn is_text(path: &str) -> bool {
+    let written = ["rs", "md", "toml", "sh", "py"].iter().any(|e| has_extension(path, e));
+    (written || path == ".ci/run") && path != "tests/tidy.rs"
+}
+
+// The rules.
+
+fn finding(line: usize, what: impl Into<String>) -> Finding {
+    Finding { line, what: what.into() }
+}
+
+/// Lines with their numbers, from 1.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().map(|(i, line)| (i + 1, line))
+}
+
+/// The text up to its unit tests.
+fn without_tests(text: &str) -> &str {
+    let tests = text.find("\n#[cfg(test)]\nmod tests {");
+    tests.map_or(text, |at| &text[..at])
+}
+
+fn starts_with_a_doc(file: &File) -> Vec<Finding> {
+    let documented = file.text.starts_with("//! ");
+    if documented { Vec::new() } else { vec![finding(1, "no `//!` doc at the start")] }
+}
+
+fn is_short(file: &File) -> Vec<Finding> {
+    const MOST: usize = 600;
+    let count = without_tests(&file.text).lines().count();
+    if count <= MOST {
+        return Vec::new();
+    }
+    vec![finding(MOST + 1, format!("{count} lines without tests, at most {MOST}"))]
+}
+
+/// Arguments, environment, clock, files, processes and printing.
+const WORLD: [&str; 11] = [
+    "std::env",
+    "std::time",
+    "std::fs",
+    "std::process",
+    "Instant",
+    "SystemTime",
+    "println!",
+    "eprintln!",
+    "print!",
+    "eprint!",
+    "dbg!",
+];
+
+fn touches_nothing(file: &File) -> Vec<Finding> {
+    let code = |line: &str| !line.trim_start().starts_with("//");
+    lines(without_tests(&file.text))
+        .filter(|(_, line)| code(line))
+        .filter_map(|(number, line)| {
+            let found = WORLD.iter().find(|word| has_word(line, word))?;
+            Some(finding(number, format!("`{found}` outside of crates/cli")))
+        })
+        .collect()
+}
+
+/// Whether the line has `word` with no part of a name before or behind it.
+fn has_word(line: &str, word: &str) -> bool {
+    let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    line.match_indices(word).any(|(at, _)| {
+        !part(line[..at].chars().next_back()) && !part(line[at + word.len()..].chars().next())
+    })
+}
+
+fn imports_no_packer(file: &File) -> Vec<Finding> {
+    imports_none_of(file, &["algorithm", "bound", "solve", "sweep", "timeline"])
+}
+
+/// Uses of these modules of the same crate.
+fn imports_none_of(file: &File, modules: &[&str]) -> Vec<Finding> {
+    let found = lines(without_tests(&file.text)).filter_map(|(number, line)| {
+        let module = modules.iter().find(|m| has_word(line, &format!("crate::{m}")))?;
+        Some(finding(number, format!("uses crate::{module}")))
+    });
+    found.collect()
+}
+
+fn has_no_dependencies(file: &File) -> Vec<Finding> {
+    let section = |line: &str| line.starts_with("[dependencies") || line.contains(".dependencies");
+    let found = lines(&file.text).filter(|(_, line)| section(line));
+    found.map(|(number, line)| finding(number, format!("has {line}"))).collect()
+}
+
+fn does_not_depend_on_cli(file: &File) -> Vec<Finding> {
+    let found = lines(&file.text).filter(|(_, line)| line.contains("plimsoll-cli"));
+    found.map(|(number, _)| finding(number, "depends on plimsoll-cli")).collect()
+}
+
+fn has_nothing_left_to_do(file: &File) -> Vec<Finding> {
+    let marks = ["TODO", "FIXME", "XXX"];
+    let found = lines(&file.text).filter_map(|(number, line)| {
+        let mark = marks.iter().find(|mark| has_word(line, mark))?;
+        Some(finding(number, format!("{mark} is left")))
+    });
+    found.collect()
+}
+
+fn has_no_absolute_path(file: &File) -> Vec<Finding> {
+    let homes = ["/work/", "/root/", "/home/", "/Users/"];
+    let found = lines(&file.text).filter_map(|(number, line)| {
+        let home = homes.iter().find(|home| is_rooted(line, home))?;
+        Some(finding(number, format!("`{home}…` is a path of one machine")))
+    });
+    found.collect()
+}
+
+/// Whether `path` begins in this line, and is not the middle of another.
+fn is_rooted(line: &str, path: &str) -> bool {
+    line.match_indices(path).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        before.is_none_or(|c| !c.is_alphanumeric() && !"._-}/".contains(c))
+    })
+}
+
+/// Relative links, and the headings that they name.
+fn links_are_alive(file: &File) -> Vec<Finding> {
+    let folder = Path::new(&file.path).parent().expect("a file is in a folder");
+    let mut dead = Vec::new();
+    for (number, target) in links(&file.text) {
+        if target.contains("://") || target.starts_with("mailto:") {
+            continue;
+        }
+        let (path, anchor) = target.split_once('#').unwrap_or((&target, ""));
+        let linked = root().join(folder).join(path);
+        if !path.is_empty() && !linked.exists() {
+            dead.push(finding(number, format!("link to {target}, which does not exist")));
+        } else if !anchor.is_empty() {
+            let text = if path.is_empty() {
+                file.text.clone()
+            } else {
+                fs::read_to_string(linked).unwrap_or_default()
+            };
+            if !anchors(&text).contains(anchor) {
+                dead.push(finding(number, format!("link to {target}, which has no such heading")));
+            }
+        }
+    }
+    dead
+}
+
+/// Targets of `[text](target)`, with their lines, outside of code blocks.
+fn links(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut in_code = false;
+    for (number, line) in lines(text) {
+        in_code ^= line.trim_start().starts_with("```");
+        let starts = line.match_indices("](").map(|(at, _)| &line[at + 2..]);
+        let targets = starts.filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
+        if !in_code {
+            found.extend(targets.map(|target| (number, target.to_owned())));
+        }
+    }
+    found
+}
+
+/// The anchors of the headings, as they are made from their words.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let anchor = |heading: &str| {
+        let kept = |c: char| match c {
+            ' ' => Some('-'),
+            c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c.to_ascii_lowercase()),
+            _ => None,
+        };
+        heading.trim_start_matches('#').trim().chars().filter_map(kept).collect()
+    };
+    headings.map(anchor).collect()
+}
+
+/// The lines of the code blocks that are marked `console`.
+fn console_commands(markdown: &str) -> Vec<String> {
+    let mut commands = Vec::new();
+    let mut in_console = false;
+    for line in markdown.lines() {
+        if line.starts_with("```") {
+            in_console = line == "```console";
+        } else if in_console {
+            commands.push(line.trim_start_matches("$ ").to_owned());
+        }
+    }
+    commands
+}
+
+fn has_line(text: &str, line: &str) -> bool {
+    text.lines().any(|other| other.trim() == line)
+}
+
+fn knows_version(changelog: &str, version: &str) -> bool {
+    let released = format!("## [{version}]");
+    changelog.lines().any(|line| line.starts_with("## [Unreleased]") || line.starts_with(&released))
+}
+
+// Each rule finds what it forbids.
+
+fn findings(rule: Rule, text: &str) -> Vec<usize> {
+    let file = File { path: "made-up.rs".to_owned(), text: text.to_owned() };
+    rule(&file).into_iter().map(|f| f.line).collect()
+}
+
+#[test]
+fn a_module_without_a_doc_is_found() {
+    assert_eq!(findings(starts_with_a_doc, "//! Yes.\n"), []);
+    assert_eq!(findings(starts_with_a_doc, "// No.\n//! Too late.\n"), [1]);
+    assert_eq!(findings(starts_with_a_doc, ""), [1]);
+}
+
+#[test]
+fn a_long_file_is_found_and_its_tests_do_not_count() {
+    let tests = "\n#[cfg(test)]\nmod tests {\n}\n";
+    assert_eq!(findings(is_short, &format!("{}{tests}", "x\n".repeat(600))), []);
+    assert_eq!(findings(is_short, &"x\n".repeat(601)), [601]);
+}
+
+#[test]
+fn the_world_is_found_in_code_and_not_in_words_or_tests() {
+    let code = "use std::env;\nlet a = Instant::now();\nprintln!();\nstd::fs::read(a);\ndbg!(a);\n";
+    assert_eq!(findings(touches_nothing, code), [1, 2, 3, 4, 5]);
+    let fine = "// println! is not used\nlet instant = my_print!(Instantly);\n\
+                \n#[cfg(test)]\nmod tests {\n    println!();\n}\n";
+    assert_eq!(findings(touches_nothing, fine), []);
+}
+
+#[test]
+fn a_packer_in_a_checker_is_found() {
+    let code = "use crate::problem::Life;\nuse crate::sweep::Sweep;\nlet a = crate::solve(b);\n";
+    assert_eq!(findings(imports_no_packer, code), [2, 3]);
+    assert_eq!(findings(imports_no_packer, "use crate::solution::Solution;\n"), []);
+}
+
+#[test]
+fn a_dependency_is_found() {
+    assert_eq!(findings(has_no_dependencies, "[package]\n[dev-dependencies]\nx = \"1\"\n"), []);
+    assert_eq!(findings(has_no_dependencies, "[package]\n[dependencies]\nx = \"1\"\n"), [2]);
+    assert_eq!(findings(has_no_dependencies, "[target.'cfg(unix)'.dependencies]\n"), [1]);
+    assert_eq!(findings(does_not_depend_on_cli, "[dependencies]\nplimsoll-cli = \"1\"\n"), [2]);
+}
+
+#[test]
+fn marks_and_paths_are_found() {
+    assert_eq!(findings(has_nothing_left_to_do, "fine\n// TODO: this\n"), [2]);
+    assert_eq!(findings(has_nothing_left_to_do, "TODOS\n"), []);
+    assert_eq!(findings(has_no_absolute_path, "in /home/me/x\n`/work/x`\n"), [1, 2]);
+    assert_eq!(findings(has_no_absolute_path, "shared/work/x and ../root/x\n"), []);
+}
+
+#[test]
+fn dead_links_are_found() {
+    assert_eq!(findings(links_are_alive, "[a](README.md) [b](https://example.org/x)\n"), []);
+    assert_eq!(findings(links_are_alive, "\n[a](README.md) [b](gone.md)\n"), [2]);
+    assert_eq!(findings(links_are_alive, "# A b, c\n[a](#a-b-c)\n[b](#d)\n"), [3]);
+    assert_eq!(findings(links_are_alive, "```\n[a](gone.md)\n```\n"), []);
+}
+
+#[test]
+fn commands_and_versions_are_found() {
+    let readme = "```console\n$ cargo a\ncargo b\n```\n```sh\ncargo c\n```\n";
+    assert_eq!(console_commands(readme), ["cargo a", "cargo b"]);
+    assert!(has_line("x\n  cargo a\n", "cargo a") && !has_line("cargo a -v\n", "cargo a"));
+    assert!(knows_version("## [0.1.0] - 2026-01-01\n", "0.1.0"));
+    assert!(knows_version("## [Unreleased]\n", "0.1.0"));
+    assert!(!knows_version("# Changelog\n## [0.0.9]\n", "0.1.0"));
+}
