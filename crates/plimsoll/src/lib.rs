@@ -1,16 +1,38 @@
 //! Plans the memory of tensor programs.
 //!
-//! A [`Program`] declares what every step does to memory; [`Plan`] says where each value is.
+//! A [`Program`] declares what every step does to memory; [`plan()`] decides what shares bytes with
+//! what and where everything is, and [`verify()`] says independently whether a plan is right.
 
+mod assemble;
+mod banks;
+mod door;
+mod fault;
+mod happens_before;
+mod home;
 mod ids;
+mod liveness;
+mod lower;
+mod options;
+mod pipeline;
 mod plan;
 mod point;
 mod program;
+mod report;
+mod reuse;
+mod shared;
+mod verify;
 
+pub use fault::{Fault, ProgramError};
+pub use home::SharedError;
 pub use ids::{BankId, BufferId, StepId, ValueId};
+pub use options::{Apart, BankSpec, Boundary, Options};
+pub use pipeline::{PlanError, plan};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 pub use point::{LiveRange, Point};
 pub use program::{
     Access, AccessKind, Execution, Overwrite, Program, Role, Scratch, Storage, Until, ValueInfo,
     View,
 };
+pub use report::{PLAN_FORMAT, PlanReadError, Told, Totals, read_plan, write_plan, write_tsv};
+pub use shared::{SharedLayout, SharedLayoutError, SharedSlot};
+pub use verify::{Rejected, VerifiedPlan, verify};

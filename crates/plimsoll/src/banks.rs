@@ -1,0 +1,217 @@
+//! Which bank each buffer goes to, and where in it: one packing a bank.
+//!
+//! Banks are filled in order. What does not fit, goes on to the next one: first the largest buffers
+//! alive at the moment of the highest load, until the load fits, then whatever a packing leaves
+//! above the capacity. Cost: a packing a bank, and a few quick ones where a capacity is tight.
+
+use std::collections::BTreeMap;
+
+use plimsoll_pack::{BufferId as PackedId, Life, Problem, Status, Sweep, solve};
+
+use crate::door::Checked;
+use crate::lower::{Item, What, conflicts, life};
+use crate::options::{BankSpec, Options};
+use crate::point::LiveRange;
+use crate::shared::SharedSlot;
+
+/// Where everything went.
+pub(crate) struct Placed {
+    /// The banks that are used, and any others that were asked for by name.
+    pub(crate) banks: Vec<Filled>,
+    /// The bank of each item, and its offset; by item.
+    pub(crate) slots: Vec<(usize, u64)>,
+}
+
+/// A bank with what is in it.
+pub(crate) struct Filled {
+    pub(crate) name: String,
+    pub(crate) capacity: Option<u64>,
+    pub(crate) bytes: u64,
+    pub(crate) lower_bound_bytes: u64,
+    pub(crate) optimal: bool,
+    pub(crate) won_by: String,
+}
+
+/// Buffers that fit nowhere.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// These items fit no bank.
+    NoRoom(Vec<usize>),
+    /// Sizes add up to more than can be addressed.
+    TooLarge(plimsoll_pack::ProblemError),
+}
+
+/// Places all items.
+pub(crate) fn place(
+    checked: &Checked<'_>,
+    items: &[Item],
+    options: &Options,
+) -> Result<Placed, Refusal> {
+    let default = [BankSpec::new("arena")];
+    let specs: &[BankSpec] = if options.banks.is_empty() { &default } else { &options.banks };
+    let borrowed = borrowed(options);
+    let mut placed = Placed { banks: Vec::new(), slots: vec![(0, 0); items.len()] };
+    let mut waiting: Vec<usize> = (0..items.len()).collect();
+    for spec in specs {
+        for copy in 0.. {
+            let name = if copy == 0 { spec.name.clone() } else { format!("{}.{copy}", spec.name) };
+            let lent = borrowed.get(&name).map_or(&[][..], Vec::as_slice);
+            let mut bank = Filling { checked, items, spec, lent, options };
+            let before = waiting.len();
+            let filled = bank.fill(&mut waiting, &mut placed.slots, placed.banks.len(), name)?;
+            let used = waiting.len() < before;
+            if copy == 0 || used {
+                placed.banks.push(filled);
+            }
+            if !spec.repeat || !used || waiting.is_empty() {
+                break;
+            }
+        }
+    }
+    if waiting.is_empty() { Ok(placed) } else { Err(Refusal::NoRoom(waiting)) }
+}
+
+/// The places that another plan lends, by name of the bank.
+fn borrowed(options: &Options) -> BTreeMap<String, Vec<&SharedSlot>> {
+    let mut by_bank: BTreeMap<String, Vec<&SharedSlot>> = BTreeMap::new();
+    for slot in options.shared.iter().flat_map(|layout| layout.values.values()) {
+        if slot.bytes > 0 {
+            by_bank.entry(slot.bank.clone()).or_default().push(slot);
+        }
+    }
+    by_bank
+}
+
+struct Filling<'a, 'p> {
+    checked: &'a Checked<'p>,
+    items: &'a [Item],
+    spec: &'a BankSpec,
+    /// What another plan has put into this bank.
+    lent: &'a [&'a SharedSlot],
+    options: &'a Options,
+}
+
+impl Filling<'_, '_> {
+    /// Takes what fits out of `waiting`, and places it.
+    fn fill(
+        &mut self,
+        waiting: &mut Vec<usize>,
+        slots: &mut [(usize, u64)],
+        bank: usize,
+        name: String,
+    ) -> Result<Filled, Refusal> {
+        let (mut inside, mut outside): (Vec<usize>, Vec<usize>) =
+            waiting.iter().partition(|i| self.takes(&self.items[**i]));
+        if let Some(capacity) = self.spec.capacity {
+            self.evict(&mut inside, &mut outside, capacity)?;
+        }
+        let problem = self.problem(&inside)?;
+        let outcome = solve(&problem, &self.options.pack);
+        // What another plan lends never overlaps itself, or it would not be a plan.
+        let Some(solution) = outcome.solution else { return Err(Refusal::NoRoom(inside)) };
+        for (index, item) in inside.iter().enumerate() {
+            slots[*item] = (bank, solution.offset(PackedId(index as u32)));
+        }
+        outside.sort_unstable();
+        *waiting = outside;
+        Ok(Filled {
+            name,
+            capacity: self.spec.capacity,
+            bytes: outcome.arena_bytes,
+            lower_bound_bytes: outcome.lower_bound.bytes,
+            optimal: outcome.status == Status::Optimal,
+            won_by: outcome.won_by.map_or(String::new(), |a| a.to_string()),
+        })
+    }
+
+    fn takes(&self, item: &Item) -> bool {
+        let caps = [self.spec.capacity, self.spec.buffer_capacity];
+        self.spec.takes(item.role) && caps.iter().flatten().all(|cap| item.buffer.size <= *cap)
+    }
+
+    /// Moves items outside until the rest fits the capacity.
+    fn evict(
+        &self,
+        inside: &mut Vec<usize>,
+        outside: &mut Vec<usize>,
+        capacity: u64,
+    ) -> Result<(), Refusal> {
+        loop {
+            let problem = self.problem(inside)?;
+            let sweep = Sweep::new(&problem);
+            let (load, section) = sweep.peak();
+            let mut evicted: Vec<usize> = Vec::new();
+            if let (Some(section), true) = (section, load > capacity) {
+                evicted = self.largest_alive(inside, sweep.life_of(section), load - capacity);
+            } else {
+                let outcome = solve(&problem, &self.options.pack);
+                if outcome.arena_bytes <= capacity {
+                    return Ok(());
+                }
+                let solution = outcome.solution.ok_or_else(|| Refusal::NoRoom(inside.clone()))?;
+                let above = |(index, _): &(usize, &usize)| {
+                    let id = PackedId(*index as u32);
+                    solution.offset(id) + problem.buffer(id).size > capacity
+                };
+                evicted.extend(inside.iter().enumerate().filter(above).map(|(_, item)| *item));
+            }
+            if evicted.is_empty() {
+                // Only what another plan lends is above the capacity.
+                evicted.append(inside);
+            }
+            inside.retain(|item| !evicted.contains(item));
+            outside.extend(evicted);
+        }
+    }
+
+    /// The largest items alive at a moment that make up so many bytes together.
+    fn largest_alive(&self, inside: &[usize], moment: Life, bytes: u64) -> Vec<usize> {
+        let size = |item: &usize| self.items[*item].buffer.size;
+        let alive = |item: &usize| self.items[*item].buffer.life.meets(moment);
+        let mut alive: Vec<usize> = inside.iter().copied().filter(alive).collect();
+        alive.sort_by_key(|item| (std::cmp::Reverse(size(item)), *item));
+        let mut freed = 0;
+        let enough = |item: &usize| {
+            let more = freed < bytes;
+            freed += size(item);
+            more
+        };
+        alive.into_iter().take_while(enough).collect()
+    }
+
+    /// The items as rectangles, and what is lent as obstacles behind them.
+    fn problem(&self, inside: &[usize]) -> Result<Problem, Refusal> {
+        let run = life(LiveRange::whole_run(self.checked.steps()));
+        let mut buffers: Vec<plimsoll_pack::Buffer> = Vec::with_capacity(inside.len());
+        for item in inside {
+            let mut buffer = self.items[*item].buffer.clone();
+            buffer.align = buffer.align.max(self.spec.align.unwrap_or(1));
+            buffers.push(buffer);
+        }
+        for slot in self.lent {
+            buffers.push(plimsoll_pack::Buffer::new(slot.bytes, run).fixed_at(slot.offset));
+        }
+        let problem = Problem::new(buffers).map_err(Refusal::TooLarge)?;
+        let chosen: Vec<&Item> = inside.iter().map(|item| &self.items[*item]).collect();
+        // Obstacles live all the time, so their lives say it all.
+        Ok(match conflicts(self.checked, &chosen, self.lent.len()) {
+            Some(conflicts) => problem.with_conflicts(conflicts),
+            None => problem,
+        })
+    }
+}
+
+/// The items of a refusal by what they are, for a message.
+pub(crate) fn described(checked: &Checked<'_>, items: &[Item], refused: &[usize]) -> Vec<String> {
+    let describe = |index: &usize| match items[*index].what {
+        What::Family(head) => {
+            format!("{:?} ({} bytes)", checked.program.value_name(head), items[*index].buffer.size)
+        }
+        What::Scratch(step) => format!(
+            "the scratch of {:?} ({} bytes)",
+            checked.program.step_name(step),
+            items[*index].buffer.size
+        ),
+    };
+    refused.iter().map(describe).collect()
+}

@@ -1,0 +1,300 @@
+//! The door: a program is read once, checked against the preconditions of [`Program`], and kept as
+//! plain arrays. Everything behind it can rely on them.
+//!
+//! Cost: O(steps + values + accesses), and the happens-before closure where steps are not in order.
+
+use plimsoll_pack::Span;
+
+use crate::fault::{Fault, ProgramError};
+use crate::happens_before::HappensBefore;
+use crate::ids::{StepId, ValueId};
+use crate::point::{LiveRange, Point};
+use crate::program::{
+    Access, AccessKind, Execution, Overwrite, Program, Role, Scratch, Storage, Until, ValueInfo,
+};
+
+/// A program that keeps to its preconditions, with its schedule.
+pub(crate) struct Checked<'p> {
+    pub(crate) program: &'p dyn Program,
+    /// By value.
+    pub(crate) values: Vec<ValueInfo>,
+    /// The value that is not a view, and where in it the value begins; by value.
+    pub(crate) roots: Vec<Rooted>,
+    /// The steps in order.
+    pub(crate) schedule: Vec<StepId>,
+    /// All accesses, in order of the schedule.
+    pub(crate) accesses: Vec<Touch>,
+    /// What each step's outputs may or must take over; by step.
+    pub(crate) overwrites: Vec<Vec<Overwrite>>,
+    /// By step.
+    pub(crate) scratch: Vec<Option<Scratch>>,
+    /// The position of each step in the schedule.
+    pub(crate) position: Vec<usize>,
+    /// Which steps are certainly over before which; `None` if that is the schedule.
+    pub(crate) order: Option<HappensBefore>,
+}
+
+/// A value as a part of its root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rooted {
+    pub(crate) root: ValueId,
+    pub(crate) offset: u64,
+}
+
+/// An access in terms of time and of bytes of the root.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touch {
+    pub(crate) step: StepId,
+    pub(crate) value: ValueId,
+    pub(crate) kind: AccessKind,
+    /// Which bytes of the root.
+    pub(crate) span: Span,
+    /// From when it may begin until it is certainly over.
+    pub(crate) live: LiveRange,
+    /// The step with which it may begin, and the one with which it is over: `None` for the run.
+    pub(crate) first: StepId,
+    pub(crate) last: Option<StepId>,
+}
+
+impl Checked<'_> {
+    pub(crate) fn steps(&self) -> usize {
+        self.schedule.len()
+    }
+
+    pub(crate) fn value_ids(&self) -> impl Iterator<Item = ValueId> + use<> {
+        (0..self.values.len()).map(ValueId::new)
+    }
+
+    /// Whether the value is one that others are views of, and no view itself.
+    pub(crate) fn is_root(&self, value: ValueId) -> bool {
+        self.roots[value.index()].root == value
+    }
+}
+
+/// Reads and checks a program.
+pub(crate) fn check<'p>(
+    program: &'p dyn Program,
+    schedule: Option<&[StepId]>,
+) -> Result<Checked<'p>, ProgramError> {
+    let steps = program.steps();
+    let values: Vec<ValueInfo> =
+        (0..program.values()).map(|v| program.value(ValueId::new(v))).collect();
+    if let Some(zero) = values.iter().position(|v| v.align == Some(0)) {
+        return Err(Fault::Misaligned(ValueId::new(zero)).named(program));
+    }
+    let roots = roots(program, &values)?;
+    let schedule = match schedule {
+        Some(order) => order.to_vec(),
+        None => (0..steps).map(StepId::new).collect(),
+    };
+    let position = positions(&schedule, steps).map_err(|fault| fault.named(program))?;
+    let mut checked = Checked {
+        program,
+        values,
+        roots,
+        schedule,
+        accesses: Vec::new(),
+        overwrites: Vec::with_capacity(steps),
+        scratch: Vec::with_capacity(steps),
+        position,
+        order: None,
+    };
+    read_steps(&mut checked)?;
+    check_order(&checked)?;
+    check_written_before_read(&checked)?;
+    if program.execution() != Execution::InOrder {
+        checked.order = Some(HappensBefore::new(&checked)?);
+    }
+    Ok(checked)
+}
+
+/// Follows views to their roots.
+fn roots(program: &dyn Program, values: &[ValueInfo]) -> Result<Vec<Rooted>, ProgramError> {
+    let mut roots: Vec<Option<Rooted>> = vec![None; values.len()];
+    for start in 0..values.len() {
+        // Walk down to something known, then back up.
+        let mut chain = Vec::new();
+        let mut at = ValueId::new(start);
+        let mut below = loop {
+            if let Some(known) = roots[at.index()] {
+                break known;
+            }
+            let Some(view) = values[at.index()].view_of else {
+                break Rooted { root: at, offset: 0 };
+            };
+            let fail = |fault: Fault| fault.named(program);
+            let of =
+                values.get(view.of.index()).ok_or_else(|| fail(Fault::UnknownValue(view.of)))?;
+            if chain.contains(&at) {
+                return Err(fail(Fault::ViewCycle(at)));
+            }
+            let end = view.offset.checked_add(values[at.index()].bytes);
+            if end.is_none_or(|end| end > of.bytes) {
+                return Err(fail(Fault::ViewOutside { view: at, of: view.of }));
+            }
+            if values[at.index()].align.is_some_and(|a| a == 0 || !view.offset.is_multiple_of(a)) {
+                return Err(fail(Fault::Misaligned(at)));
+            }
+            chain.push(at);
+            at = view.of;
+        };
+        roots[at.index()] = Some(below);
+        for view in chain.into_iter().rev() {
+            let offset = values[view.index()].view_of.map_or(0, |v| v.offset);
+            below = Rooted { offset: below.offset + offset, ..below };
+            roots[view.index()] = Some(below);
+        }
+    }
+    Ok(roots.into_iter().flatten().collect())
+}
+
+fn positions(schedule: &[StepId], steps: usize) -> Result<Vec<usize>, Fault> {
+    let mut position = vec![usize::MAX; steps];
+    for (at, step) in schedule.iter().enumerate() {
+        let place = position.get_mut(step.index()).ok_or(Fault::UnknownStep(*step))?;
+        if *place != usize::MAX {
+            return Err(Fault::StepTwice(*step));
+        }
+        *place = at;
+    }
+    match position.iter().position(|p| *p == usize::MAX) {
+        Some(missing) => Err(Fault::StepMissing(StepId::new(missing))),
+        None => Ok(position),
+    }
+}
+
+fn read_steps(checked: &mut Checked<'_>) -> Result<(), ProgramError> {
+    let program = checked.program;
+    for index in 0..program.steps() {
+        let step = StepId::new(index);
+        let overwrites = program.overwrites(step).into_owned();
+        for overwrite in &overwrites {
+            check_overwrite(checked, step, overwrite).map_err(|fault| fault.named(program))?;
+        }
+        checked.overwrites.push(overwrites);
+        let scratch = program.scratch(step).filter(|s| s.bytes > 0);
+        if scratch.is_some_and(|s| s.align == 0) {
+            return Err(Fault::ScratchAlign(step).named(program));
+        }
+        checked.scratch.push(scratch);
+    }
+    for position in 0..checked.schedule.len() {
+        let step = checked.schedule[position];
+        for access in program.accesses(step).iter() {
+            let touch = touch(checked, step, access).map_err(|fault| fault.named(program))?;
+            checked.accesses.push(touch);
+        }
+    }
+    Ok(())
+}
+
+fn check_overwrite(
+    checked: &Checked<'_>,
+    step: StepId,
+    overwrite: &Overwrite,
+) -> Result<(), Fault> {
+    let info = |value: ValueId| checked.values.get(value.index()).ok_or(Fault::UnknownValue(value));
+    let (output, input) = (info(overwrite.output)?, info(overwrite.input)?);
+    if output.bytes > input.bytes || overwrite.output == overwrite.input {
+        return Err(Fault::OverwriteTooSmall {
+            step,
+            output: overwrite.output,
+            input: overwrite.input,
+        });
+    }
+    Ok(())
+}
+
+fn touch(checked: &Checked<'_>, step: StepId, access: &Access) -> Result<Touch, Fault> {
+    let Access { value, bytes, kind, from, until } = *access;
+    let info = checked.values.get(value.index()).ok_or(Fault::UnknownValue(value))?;
+    if info.elided {
+        return Err(Fault::ElidedTouched { step, value });
+    }
+    let within = bytes.unwrap_or(Span::new(0, info.bytes));
+    if within.lo > within.hi || within.hi > info.bytes {
+        return Err(Fault::AccessOutside { step, value });
+    }
+    let here = checked.position[step.index()];
+    let place = |other: StepId| {
+        checked.position.get(other.index()).copied().ok_or(Fault::UnknownStep(other))
+    };
+    let begin = match from {
+        Some(early) if place(early)? > here => return Err(Fault::WindowBackwards { step, value }),
+        Some(early) if early != step => Point::reads(place(early)?),
+        _ if kind == AccessKind::Write => Point::writes(here),
+        _ => Point::reads(here),
+    };
+    let over = match until {
+        Until::Writes if kind == AccessKind::Read => Point::writes(here),
+        Until::Writes | Until::Step => Point::after(here),
+        Until::After(late) if place(late)? < here => {
+            return Err(Fault::WindowBackwards { step, value });
+        }
+        Until::After(late) => Point::after(place(late)?),
+        Until::EndOfRun => Point::end_of_run(checked.schedule.len()),
+    };
+    let last = match until {
+        Until::Writes | Until::Step => Some(step),
+        Until::After(late) => Some(late),
+        Until::EndOfRun => None,
+    };
+    let Rooted { offset, .. } = checked.roots[value.index()];
+    Ok(Touch {
+        step,
+        value,
+        kind,
+        span: within.shifted(offset),
+        live: LiveRange::new(begin, over),
+        first: from.unwrap_or(step),
+        last,
+    })
+}
+
+/// Declared waits hold in the schedule.
+fn check_order(checked: &Checked<'_>) -> Result<(), ProgramError> {
+    for step in &checked.schedule {
+        for needs in checked.program.after(*step).iter() {
+            let fail = |fault: Fault| fault.named(checked.program);
+            let place = checked.position.get(needs.index());
+            let place = place.ok_or_else(|| fail(Fault::UnknownStep(*needs)))?;
+            if *place >= checked.position[step.index()] {
+                return Err(fail(Fault::OutOfOrder { step: *step, needs: *needs }));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A value that a step makes is read only once something of it was written, in the order of the
+/// schedule: for whole values and for parts alike, the verifier looks at every byte.
+fn check_written_before_read(checked: &Checked<'_>) -> Result<(), ProgramError> {
+    let mut written: Vec<bool> = checked.values.iter().map(comes_from_outside).collect();
+    // What a step takes over in place it need not write whole.
+    for step in &checked.schedule {
+        let at = checked.position[step.index()];
+        let from = checked.accesses.partition_point(|t| checked.position[t.step.index()] < at);
+        let to = checked.accesses.partition_point(|t| checked.position[t.step.index()] <= at);
+        for touch in &checked.accesses[from..to] {
+            let root = checked.roots[touch.value.index()].root;
+            let empty = touch.span.is_empty();
+            if touch.kind == AccessKind::Read && !written[root.index()] && !empty {
+                let fault = Fault::ReadBeforeWrite { step: *step, value: touch.value };
+                return Err(fault.named(checked.program));
+            }
+        }
+        let writes = checked.accesses[from..to].iter().filter(|t| t.kind == AccessKind::Write);
+        for touch in writes {
+            written[checked.roots[touch.value.index()].root.index()] = true;
+        }
+        for overwrite in checked.overwrites[step.index()].iter().filter(|o| o.must) {
+            written[checked.roots[overwrite.output.index()].root.index()] = true;
+        }
+    }
+    Ok(())
+}
+
+/// Whether somebody else than a step fills the value before the run.
+pub(crate) fn comes_from_outside(info: &ValueInfo) -> bool {
+    info.role != Role::Temporary || info.storage != Storage::Arena
+}

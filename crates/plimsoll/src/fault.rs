@@ -1,0 +1,179 @@
+//! What can be wrong with a program, with the names of those concerned.
+
+use std::fmt;
+
+use crate::ids::{StepId, ValueId};
+use crate::program::Program;
+
+/// Why a program was rejected: what is wrong, with the names of those concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramError {
+    /// What is wrong.
+    pub fault: Fault,
+    message: String,
+}
+
+/// What can be wrong with a program; each is one of the preconditions of [`Program`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// A value that does not exist.
+    UnknownValue(ValueId),
+    /// A step that does not exist.
+    UnknownStep(StepId),
+    /// A step that the schedule has twice.
+    StepTwice(StepId),
+    /// A step that the schedule does not have.
+    StepMissing(StepId),
+    /// A view that is, in the end, a view of itself.
+    ViewCycle(ValueId),
+    /// A view that goes beyond the value that it is a view of.
+    ViewOutside {
+        /// The view.
+        view: ValueId,
+        /// What it is a view of.
+        of: ValueId,
+    },
+    /// An access beyond the bytes of its value.
+    AccessOutside {
+        /// By which step.
+        step: StepId,
+        /// To which value.
+        value: ValueId,
+    },
+    /// An access to a value that has no bytes.
+    ElidedTouched {
+        /// By which step.
+        step: StepId,
+        /// To which value.
+        value: ValueId,
+    },
+    /// An access that begins after its step, or is over before it.
+    WindowBackwards {
+        /// By which step.
+        step: StepId,
+        /// To which value.
+        value: ValueId,
+    },
+    /// A value that is read before anything of it is written.
+    ReadBeforeWrite {
+        /// By which step.
+        step: StepId,
+        /// Which value.
+        value: ValueId,
+    },
+    /// An output that is larger than what it overwrites, or the same.
+    OverwriteTooSmall {
+        /// In which step.
+        step: StepId,
+        /// The output.
+        output: ValueId,
+        /// What it overwrites.
+        input: ValueId,
+    },
+    /// An output that must overwrite a value which somebody still needs, or which is not ours.
+    OverwriteImpossible {
+        /// In which step.
+        step: StepId,
+        /// The output.
+        output: ValueId,
+        /// What it should overwrite.
+        input: ValueId,
+    },
+    /// Scratch memory with an alignment of 0.
+    ScratchAlign(StepId),
+    /// A step that reads what another makes without waiting for it.
+    Race {
+        /// The step that reads.
+        reader: StepId,
+        /// The step that writes.
+        writer: StepId,
+        /// The value.
+        value: ValueId,
+    },
+    /// A step that comes before one that it is declared to be after.
+    OutOfOrder {
+        /// The step.
+        step: StepId,
+        /// What it waits for.
+        needs: StepId,
+    },
+    /// An alignment of 0, or a view at an offset that its alignment does not allow.
+    Misaligned(ValueId),
+    /// More steps than the order of an unordered program can be worked out for.
+    TooManySteps(usize),
+}
+
+impl Fault {
+    /// The error, with names.
+    pub(crate) fn named(self, program: &dyn Program) -> ProgramError {
+        let message = self.describe(program);
+        ProgramError { fault: self, message }
+    }
+
+    fn describe(&self, program: &dyn Program) -> String {
+        let value = |v: ValueId| format!("value {:?}", program.value_name(v));
+        let step = |s: StepId| format!("step {:?}", program.step_name(s));
+        match self {
+            Fault::UnknownValue(v) => format!("{v} does not exist"),
+            Fault::UnknownStep(s) => format!("{s} does not exist"),
+            Fault::StepTwice(s) => format!("{} is in the schedule twice", step(*s)),
+            Fault::StepMissing(s) => format!("{} is not in the schedule", step(*s)),
+            Fault::ViewCycle(v) => format!("{} is a view of itself", value(*v)),
+            Fault::ViewOutside { view, of } => {
+                format!("{} goes beyond {}, which it is a view of", value(*view), value(*of))
+            }
+            Fault::AccessOutside { step: s, value: v } => {
+                format!("{} accesses bytes beyond {}", step(*s), value(*v))
+            }
+            Fault::ElidedTouched { step: s, value: v } => {
+                format!("{} accesses {}, which is elided", step(*s), value(*v))
+            }
+            Fault::WindowBackwards { step: s, value: v } => format!(
+                "{} accesses {} from after itself, or until before itself",
+                step(*s),
+                value(*v)
+            ),
+            Fault::ReadBeforeWrite { step: s, value: v } => {
+                format!("{} reads {} before anything of it is written", step(*s), value(*v))
+            }
+            Fault::OverwriteTooSmall { step: s, output, input } => format!(
+                "{}: {} does not fit into {}, which it is to overwrite",
+                step(*s),
+                value(*output),
+                value(*input)
+            ),
+            Fault::OverwriteImpossible { step: s, output, input } => format!(
+                "{}: {} must overwrite {}, which is still needed or not ours to overwrite",
+                step(*s),
+                value(*output),
+                value(*input)
+            ),
+            Fault::ScratchAlign(s) => format!("{}: scratch has an alignment of 0", step(*s)),
+            Fault::Race { reader, writer, value: v } => format!(
+                "{} reads {} without waiting for {}, which writes it",
+                step(*reader),
+                value(*v),
+                step(*writer)
+            ),
+            Fault::OutOfOrder { step: s, needs } => {
+                format!("{} is to run after {}, but comes before it", step(*s), step(*needs))
+            }
+            Fault::Misaligned(v) => {
+                format!("{} has an alignment of 0, or one that its offset breaks", value(*v))
+            }
+            Fault::TooManySteps(count) => format!(
+                "{count} steps are too many for a program that is not in order: at most {}",
+                crate::happens_before::MAX_STEPS
+            ),
+        }
+    }
+}
+
+impl fmt::Display for ProgramError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ProgramError {}

@@ -1,0 +1,124 @@
+//! Which steps are certainly over before which others begin, where steps do not run in order.
+//!
+//! The direct edges are what the program declares: under a partial order the flow of data and
+//! `after`, on queues the order of each queue and `after`. All edges go forward in the schedule,
+//! so one pass from the back gives for every step the set of all steps after it, as bits.
+//!
+//! Cost: n²/8 bytes, and O(edges × n/64) time: 20 000 steps take 50 MB and a fraction of a second.
+
+use crate::door::{Checked, Touch};
+use crate::fault::{Fault, ProgramError};
+use crate::ids::StepId;
+use crate::program::{AccessKind, Execution};
+
+/// The most steps that are accepted: the sets take half a gigabyte then.
+pub(crate) const MAX_STEPS: usize = 1 << 16;
+
+/// The transitive closure of "is over before".
+pub(crate) struct HappensBefore {
+    /// The words of a row.
+    words: usize,
+    /// Row `p`, bit `q`: the step at position `p` is over before the one at position `q` begins.
+    after: Vec<u64>,
+    /// By step.
+    position: Vec<usize>,
+}
+
+impl HappensBefore {
+    /// Closes over the declared order, and rejects reads that nothing orders after their write.
+    pub(crate) fn new(checked: &Checked<'_>) -> Result<Self, ProgramError> {
+        let steps = checked.steps();
+        if steps > MAX_STEPS {
+            return Err(Fault::TooManySteps(steps).named(checked.program));
+        }
+        let flows = flows(checked);
+        let mut edges = waits(checked);
+        if checked.program.execution() == Execution::Partial {
+            for (write, read) in &flows {
+                if let Some(last) = write.last {
+                    edges[checked.position[last.index()]]
+                        .push(checked.position[read.first.index()]);
+                }
+            }
+        }
+        let words = steps.div_ceil(64);
+        let mut order = HappensBefore {
+            words,
+            after: vec![0; steps * words],
+            position: checked.position.clone(),
+        };
+        for position in (0..steps).rev() {
+            for next in std::mem::take(&mut edges[position]) {
+                order.add_edge(position, next);
+            }
+        }
+        for (write, read) in flows {
+            let ordered = write.last.is_some_and(|last| order.before(last, read.first));
+            if !ordered && write.step != read.step {
+                let (reader, writer, value) = (read.step, write.step, read.value);
+                return Err(Fault::Race { reader, writer, value }.named(checked.program));
+            }
+        }
+        Ok(order)
+    }
+
+    /// Whether `a` is certainly over before `b` begins.
+    pub(crate) fn before(&self, a: StepId, b: StepId) -> bool {
+        self.bit(self.position[a.index()], self.position[b.index()])
+    }
+
+    /// The bits of the steps (by position) that begin only once `step` is over.
+    pub(crate) fn all_after(&self, step: StepId) -> &[u64] {
+        let row = self.position[step.index()] * self.words;
+        &self.after[row..row + self.words]
+    }
+
+    fn bit(&self, row: usize, bit: usize) -> bool {
+        self.after[row * self.words + bit / 64] >> (bit % 64) & 1 == 1
+    }
+
+    /// Rows behind `from` are complete.
+    fn add_edge(&mut self, from: usize, to: usize) {
+        if to <= from || self.bit(from, to) {
+            return;
+        }
+        let (head, tail) = self.after.split_at_mut(to * self.words);
+        let row = &mut head[from * self.words..(from + 1) * self.words];
+        for (word, more) in row.iter_mut().zip(&tail[..self.words]) {
+            *word |= more;
+        }
+        row[to / 64] |= 1 << (to % 64);
+    }
+}
+
+/// Edges between positions that are declared, or follow from queues.
+fn waits(checked: &Checked<'_>) -> Vec<Vec<usize>> {
+    let mut edges = vec![Vec::new(); checked.steps()];
+    let queues = checked.program.execution() == Execution::Queues;
+    let mut last_on = std::collections::BTreeMap::new();
+    for (position, step) in checked.schedule.iter().enumerate() {
+        for needs in checked.program.after(*step).iter() {
+            edges[checked.position[needs.index()]].push(position);
+        }
+        if queues && let Some(before) = last_on.insert(checked.program.queue(*step), position) {
+            edges[before].push(position);
+        }
+    }
+    edges
+}
+
+/// Every read with every write of the same bytes.
+fn flows(checked: &Checked<'_>) -> Vec<(Touch, Touch)> {
+    let mut writes: Vec<Vec<Touch>> = vec![Vec::new(); checked.values.len()];
+    let root = |touch: &Touch| checked.roots[touch.value.index()].root.index();
+    for touch in checked.accesses.iter().filter(|t| t.kind == AccessKind::Write) {
+        writes[root(touch)].push(*touch);
+    }
+    let reads = checked.accesses.iter().filter(|t| t.kind == AccessKind::Read);
+    reads
+        .flat_map(|read| {
+            let of_root = writes[root(read)].iter();
+            of_root.filter(|write| write.span.meets(read.span)).map(|write| (*write, *read))
+        })
+        .collect()
+}

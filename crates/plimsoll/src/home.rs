@@ -1,0 +1,121 @@
+//! Where each value lives, once the options have been asked: the one place that looks at roles.
+
+use std::fmt;
+
+use crate::door::Checked;
+use crate::ids::ValueId;
+use crate::options::{Apart, Options};
+use crate::program::{Role, Storage};
+use crate::shared::SharedSlot;
+
+/// Where a root value (and all views of it) lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// In a bank, while it is needed.
+    Packed,
+    /// In a bank, for the whole run.
+    Kept,
+    /// Where another plan has put it.
+    Shared(SharedSlot),
+    /// In the caller's memory.
+    External,
+    /// Nowhere.
+    Elided,
+}
+
+/// The home of every value, by [`ValueId`]; that of a view is its root's.
+pub(crate) fn homes(checked: &Checked<'_>, options: &Options) -> Result<Vec<Home>, SharedError> {
+    let mut roots = Vec::with_capacity(checked.values.len());
+    for value in checked.value_ids() {
+        // Only the entries of roots are looked at below.
+        roots.push(if checked.is_root(value) {
+            home(checked, options, value)?
+        } else {
+            Home::Elided
+        });
+    }
+    if let Apart::Values(apart) = &options.apart {
+        for value in apart {
+            let root = checked.roots[value.index()].root.index();
+            if roots[root] == Home::Packed {
+                roots[root] = Home::Kept;
+            }
+        }
+    }
+    let of = |value: ValueId| {
+        let elided = checked.values[value.index()].elided;
+        let root = checked.roots[value.index()].root;
+        if elided { Home::Elided } else { roots[root.index()].clone() }
+    };
+    Ok(checked.value_ids().map(of).collect())
+}
+
+fn home(checked: &Checked<'_>, options: &Options, value: ValueId) -> Result<Home, SharedError> {
+    let info = &checked.values[value.index()];
+    if info.elided {
+        return Ok(Home::Elided);
+    }
+    Ok(match info.storage {
+        Storage::External => Home::External,
+        Storage::Persistent => Home::Kept,
+        Storage::Shared => Home::Shared(shared(checked, options, value)?),
+        Storage::Arena if !options.place.of(info, true) => Home::External,
+        Storage::Arena if options.apart == Apart::Everything => Home::Kept,
+        Storage::Arena => match info.role {
+            Role::Param | Role::Constant => Home::Kept,
+            Role::Input if !options.reclaim_inputs && !info.donated => Home::Kept,
+            Role::Input | Role::Temporary => Home::Packed,
+        },
+    })
+}
+
+fn shared(
+    checked: &Checked<'_>,
+    options: &Options,
+    value: ValueId,
+) -> Result<SharedSlot, SharedError> {
+    let name = checked.program.value_name(value).into_owned();
+    let layout = options.shared.as_ref();
+    let Some(slot) = layout.and_then(|layout| layout.values.get(&name)) else {
+        return Err(SharedError::Missing { name });
+    };
+    let wanted = checked.values[value.index()].bytes;
+    if slot.bytes != wanted {
+        return Err(SharedError::Size { name, lent: slot.bytes, wanted });
+    }
+    Ok(slot.clone())
+}
+
+/// Why a shared value could not be found where another plan has put it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SharedError {
+    /// The layout has no value of that name, or there is no layout.
+    Missing {
+        /// The name.
+        name: String,
+    },
+    /// The layout has another size for it.
+    Size {
+        /// The name.
+        name: String,
+        /// The size in the layout.
+        lent: u64,
+        /// The size in the program.
+        wanted: u64,
+    },
+}
+
+impl fmt::Display for SharedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SharedError::Missing { name } => {
+                write!(f, "value {name:?} is shared, but the shared layout does not have it")
+            }
+            SharedError::Size { name, lent, wanted } => write!(
+                f,
+                "value {name:?} has {wanted} bytes, but the shared layout has {lent} for it"
+            ),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! From accesses to needs: which bytes of a root must be left alone from when until when.
+//!
+//! A write needs its bytes while it lasts; a read needs them from the moment they were written
+//! until it is over; an output needs them until the end of the run. Needs are by bytes, not by
+//! values: when only a slice of a value is read later, the rest of it is free.
+//!
+//! Cost: O(accesses), times the number of writes of one root.
+
+use plimsoll_pack::Span;
+
+use crate::door::{Checked, Touch, comes_from_outside};
+use crate::home::Home;
+use crate::ids::{StepId, ValueId};
+use crate::options::Options;
+use crate::point::{LiveRange, Point};
+use crate::program::AccessKind;
+
+/// Some bytes that must be left alone for a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Need {
+    pub(crate) live: LiveRange,
+    /// Bytes of the root, or of the family once it is part of one.
+    pub(crate) span: Span,
+    /// The access that they are needed for; `None` if somebody outside needs them.
+    pub(crate) touch: Option<Touch>,
+}
+
+/// The needs of every root that is placed; by value, empty for all others.
+pub(crate) fn needs(checked: &Checked<'_>, homes: &[Home], options: &Options) -> Vec<Vec<Need>> {
+    let mut touches: Vec<Vec<Touch>> = vec![Vec::new(); checked.values.len()];
+    let inherited = checked.schedule.iter().flat_map(|step| inherited(checked, *step));
+    for touch in checked.accesses.iter().copied().chain(inherited) {
+        touches[checked.roots[touch.value.index()].root.index()].push(touch);
+    }
+    let mut needs: Vec<Vec<Need>> = checked
+        .value_ids()
+        .map(|root| match (&homes[root.index()], checked.is_root(root)) {
+            (Home::Kept, true) => {
+                let mut needs = touched(checked, root, &touches[root.index()], options);
+                needs.push(kept(checked, root, options));
+                needs
+            }
+            (Home::Packed, true) => touched(checked, root, &touches[root.index()], options),
+            _ => Vec::new(),
+        })
+        .collect();
+    for value in checked.value_ids().filter(|v| checked.values[v.index()].output) {
+        let root = checked.roots[value.index()].root;
+        if homes[root.index()] == Home::Packed {
+            let span = whole(checked, value, options);
+            let start = birth(checked, root, span, &touches[root.index()]);
+            let live = LiveRange::new(start, Point::end_of_run(checked.steps()));
+            needs[root.index()].push(Need { live, span, touch: None });
+        }
+    }
+    needs
+}
+
+/// The bytes of a value in its root, with what lies behind its end and may be written too.
+pub(crate) fn whole(checked: &Checked<'_>, value: ValueId, options: &Options) -> Span {
+    let (info, at) = (&checked.values[value.index()], checked.roots[value.index()]);
+    Span::new(at.offset, at.offset + info.bytes + guard(checked, value, options))
+}
+
+/// The bytes behind the end of a value that may be written with it.
+pub(crate) fn guard(checked: &Checked<'_>, value: ValueId, options: &Options) -> u64 {
+    let info = &checked.values[value.index()];
+    info.guard + options.guards.of(info, 0)
+}
+
+/// What a step leaves as it was in values that it changes in place is as good as written by it.
+fn inherited(checked: &Checked<'_>, step: StepId) -> impl Iterator<Item = Touch> {
+    let position = checked.position[step.index()];
+    let live = LiveRange::new(Point::writes(position), Point::after(position));
+    let must = checked.overwrites[step.index()].iter().filter(|overwrite| overwrite.must);
+    must.map(move |overwrite| {
+        let (value, kind) = (overwrite.output, AccessKind::Write);
+        let at = checked.roots[value.index()].offset;
+        let span = Span::new(at, at + checked.values[value.index()].bytes);
+        Touch { step, value, kind, span, live, first: step, last: Some(step) }
+    })
+}
+
+fn kept(checked: &Checked<'_>, root: ValueId, options: &Options) -> Need {
+    let live = LiveRange::whole_run(checked.steps());
+    Need { live, span: whole(checked, root, options), touch: None }
+}
+
+fn touched(
+    checked: &Checked<'_>,
+    root: ValueId,
+    touches: &[Touch],
+    options: &Options,
+) -> Vec<Need> {
+    let mut needs = Vec::with_capacity(touches.len() + 1);
+    if comes_from_outside(&checked.values[root.index()]) {
+        // The caller writes it before the first step.
+        let live = LiveRange::new(Point(0), Point(1));
+        needs.push(Need { live, span: whole(checked, root, options), touch: None });
+    }
+    for touch in touches {
+        let mut span = touch.span;
+        let start = match touch.kind {
+            AccessKind::Read => birth(checked, root, span, touches),
+            AccessKind::Write => {
+                let all = whole(checked, touch.value, options);
+                let at = checked.roots[touch.value.index()].offset;
+                if span.hi == at + checked.values[touch.value.index()].bytes {
+                    span.hi = all.hi;
+                }
+                touch.live.start
+            }
+        };
+        let live = LiveRange::new(start, touch.live.end);
+        needs.push(Need { live, span, touch: Some(*touch) });
+    }
+    needs
+}
+
+/// When the bytes get what a read of them wants.
+fn birth(checked: &Checked<'_>, root: ValueId, span: Span, touches: &[Touch]) -> Point {
+    if comes_from_outside(&checked.values[root.index()]) {
+        return Point(0);
+    }
+    let writes = touches.iter().filter(|t| t.kind == AccessKind::Write && t.span.meets(span));
+    writes.map(|t| t.live.start).min().unwrap_or(Point(0))
+}

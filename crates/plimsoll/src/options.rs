@@ -1,0 +1,145 @@
+//! The choices of a plan.
+
+use crate::ids::{StepId, ValueId};
+use crate::program::{Role, ValueInfo};
+use crate::shared::SharedLayout;
+
+/// How to plan. The default is the good plan; caution is an option.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// What offsets are multiples of, where a value does not say.
+    pub align: u64,
+    /// Which values from outside get a place in the plan. Outputs have one by default.
+    pub place: Boundary<bool>,
+    /// Whether the bytes of an input may be used for something else after its last read.
+    pub reclaim_inputs: bool,
+    /// Bytes to leave free behind values at the boundary, for kernels that write past the end;
+    /// added to what the value itself asks for.
+    pub guards: Boundary<u64>,
+    /// The least that a value from outside takes, so that even an empty one has an address of
+    /// its own.
+    pub min_slot: u64,
+    /// Whether outputs may take over the bytes of inputs. Those that must, do.
+    pub in_place: bool,
+    /// Values whose bytes are not shared with anything.
+    pub apart: Apart,
+    /// The address spaces to place buffers in, in order of preference; one without limits if none
+    /// is given.
+    pub banks: Vec<BankSpec>,
+    /// Where another plan has put the shared values.
+    pub shared: Option<SharedLayout>,
+    /// The order of the steps; the program's own if none is given.
+    pub schedule: Option<Vec<StepId>>,
+    /// How to pack.
+    pub pack: plimsoll_pack::Options,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            align: 64,
+            place: Boundary { inputs: false, params: false, constants: false, outputs: true },
+            reclaim_inputs: false,
+            guards: Boundary { inputs: 0, params: 0, constants: 0, outputs: 0 },
+            min_slot: 0,
+            in_place: true,
+            apart: Apart::Nothing,
+            banks: Vec::new(),
+            shared: None,
+            schedule: None,
+            pack: plimsoll_pack::Options::default(),
+        }
+    }
+}
+
+impl Options {
+    /// The preset for a runtime that keeps everything in one arena: all boundary values are
+    /// placed, and even an empty one has an address.
+    #[must_use]
+    pub fn inference() -> Self {
+        let place = Boundary { inputs: true, params: true, constants: true, outputs: true };
+        Options { place, min_slot: 64, ..Options::default() }
+    }
+
+    /// The preset for a backward pass that only wants its activations placed.
+    #[must_use]
+    pub fn activations_only() -> Self {
+        let place = Boundary { inputs: false, params: false, constants: false, outputs: false };
+        Options { place, ..Options::default() }
+    }
+}
+
+/// One choice for each kind of value at the boundary of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Boundary<T> {
+    /// For [`Role::Input`].
+    pub inputs: T,
+    /// For [`Role::Param`].
+    pub params: T,
+    /// For [`Role::Constant`].
+    pub constants: T,
+    /// For outputs that a step makes.
+    pub outputs: T,
+}
+
+impl<T: Copy> Boundary<T> {
+    /// The choice for a value, `inside` if it is not at the boundary.
+    pub(crate) fn of(&self, info: &ValueInfo, inside: T) -> T {
+        match info.role {
+            Role::Input => self.inputs,
+            Role::Param => self.params,
+            Role::Constant => self.constants,
+            Role::Temporary if info.output => self.outputs,
+            Role::Temporary => inside,
+        }
+    }
+}
+
+/// Values whose bytes are not shared with anything: to find out which sharing a bug depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Apart {
+    /// Everything may share.
+    Nothing,
+    /// These values, and whatever is a view of them.
+    Values(Vec<ValueId>),
+    /// Everything has a place of its own for the whole run.
+    Everything,
+}
+
+/// An address space to place buffers in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BankSpec {
+    /// What it is called.
+    pub name: String,
+    /// How large it may be.
+    pub capacity: Option<u64>,
+    /// How large a buffer in it may be.
+    pub buffer_capacity: Option<u64>,
+    /// What offsets in it are multiples of, at least.
+    pub align: Option<u64>,
+    /// Whether there may be as many of it as are needed: `name`, `name.1`, `name.2`, ….
+    pub repeat: bool,
+    /// Whom it takes; everybody if it is empty.
+    pub roles: Vec<Role>,
+}
+
+impl BankSpec {
+    /// A bank without limits, for everybody.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        BankSpec {
+            name: name.to_owned(),
+            capacity: None,
+            buffer_capacity: None,
+            align: None,
+            repeat: false,
+            roles: Vec::new(),
+        }
+    }
+
+    pub(crate) fn takes(&self, role: Role) -> bool {
+        self.roles.is_empty() || self.roles.contains(&role)
+    }
+}

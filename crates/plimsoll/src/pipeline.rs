@@ -1,0 +1,113 @@
+//! From a program to a verified plan: the whole of it at a glance.
+
+use std::fmt;
+
+use crate::assemble::assemble;
+use crate::banks::{self, Placed, Refusal};
+use crate::door::{self, Checked};
+use crate::fault::ProgramError;
+use crate::home::{Home, SharedError, homes};
+use crate::liveness::needs;
+use crate::lower::{Item, items};
+use crate::options::Options;
+use crate::program::Program;
+use crate::reuse::{Families, Policy, families};
+use crate::verify::{Rejected, VerifiedPlan, verify};
+
+/// Plans a program: checks it, decides what shares bytes with what, packs, and verifies.
+///
+/// In-place reuse is decided by its result: the plan with the smallest arena is taken, the one
+/// that shares most on a tie.
+pub fn plan(program: &dyn Program, options: &Options) -> Result<VerifiedPlan, PlanError> {
+    let checked = door::check(program, options.schedule.as_deref()).map_err(PlanError::Program)?;
+    let homes = homes(&checked, options).map_err(PlanError::Shared)?;
+    let mut best = attempt(&checked, &homes, options, Policy::Any)?;
+    for policy in [Policy::SameSize, Policy::Must] {
+        // No plan with less sharing can be below its bound, which is no lower than ours.
+        if best.is_optimal() || best.taken_over() == 0 {
+            break;
+        }
+        let other = attempt(&checked, &homes, options, policy)?;
+        if other.arena_bytes() < best.arena_bytes() {
+            best = other;
+        }
+    }
+    let plan = assemble(&checked, &homes, &best, options);
+    verify(program, plan).map_err(|rejected| PlanError::Rejected(Box::new(rejected)))
+}
+
+/// One way to share, and where that puts everything.
+pub(crate) struct Attempt {
+    pub(crate) families: Families,
+    pub(crate) items: Vec<Item>,
+    pub(crate) placed: Placed,
+}
+
+impl Attempt {
+    fn arena_bytes(&self) -> u64 {
+        self.placed.banks.iter().map(|bank| bank.bytes).sum()
+    }
+
+    fn is_optimal(&self) -> bool {
+        self.placed.banks.iter().all(|bank| bank.optimal)
+    }
+
+    /// How many values took over others: if none did, less sharing changes nothing.
+    fn taken_over(&self) -> usize {
+        self.families.took_over.iter().flatten().count()
+    }
+}
+
+fn attempt(
+    checked: &Checked<'_>,
+    homes: &[Home],
+    options: &Options,
+    policy: Policy,
+) -> Result<Attempt, PlanError> {
+    let needs = needs(checked, homes, options);
+    let families = families(checked, homes, needs, options, policy).map_err(PlanError::Program)?;
+    let items = items(checked, homes, &families, options);
+    match banks::place(checked, &items, options) {
+        Ok(placed) => Ok(Attempt { families, items, placed }),
+        Err(Refusal::NoRoom(refused)) => {
+            Err(PlanError::NoRoom(banks::described(checked, &items, &refused)))
+        }
+        Err(Refusal::TooLarge(error)) => Err(PlanError::TooLarge(error)),
+    }
+}
+
+/// Why there is no plan.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The program breaks a precondition.
+    Program(ProgramError),
+    /// A shared value is not where it should be.
+    Shared(SharedError),
+    /// These fit into no bank.
+    NoRoom(Vec<String>),
+    /// Sizes add up to more than can be addressed.
+    TooLarge(plimsoll_pack::ProblemError),
+    /// The verifier found the plan wrong, which is a fault in the planner.
+    Rejected(Box<Rejected>),
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlanError::Program(error) => error.fmt(f),
+            PlanError::Shared(error) => error.fmt(f),
+            PlanError::NoRoom(what) => {
+                let shown = what.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+                let more = if what.len() > 5 { ", …" } else { "" };
+                write!(f, "{} buffers fit into no bank: {shown}{more}", what.len())
+            }
+            PlanError::TooLarge(error) => write!(f, "too large to plan: {}", error.rule),
+            PlanError::Rejected(rejected) => {
+                write!(f, "the planner made a plan that the verifier rejects: {rejected}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}

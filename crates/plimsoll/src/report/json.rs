@@ -1,0 +1,274 @@
+//! `plimsoll.plan/1`: the plan as one JSON object, and back.
+//!
+//! No time stamps and no durations: the same plan is the same bytes. Values and steps go by name,
+//! so the names of a program that is written or read must differ.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Totals;
+use super::follows::follows;
+use crate::ids::{BankId, StepId, ValueId};
+use crate::plan::{Bank, Derivation, Place, Plan, Slot};
+use crate::program::{Program, Storage};
+
+/// What the `format` key says.
+pub const PLAN_FORMAT: &str = "plimsoll.plan/1";
+
+/// What the command line or another caller wants to be told beside the plan: the options and
+/// bindings that made it, by name.
+pub type Told = BTreeMap<String, serde_json::Value>;
+
+#[derive(Serialize, Deserialize)]
+struct PlanFile {
+    format: String,
+    #[serde(default)]
+    arena_bytes: u64,
+    #[serde(default)]
+    lower_bound_bytes: u64,
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    unshared_bytes: u64,
+    #[serde(default)]
+    saved_bytes: u64,
+    #[serde(default)]
+    weights_bytes: u64,
+    #[serde(default)]
+    inputs_bytes: u64,
+    #[serde(default)]
+    outputs_bytes: u64,
+    #[serde(default)]
+    won_by: String,
+    align: u64,
+    #[serde(default)]
+    options: Told,
+    banks: Vec<BankRow>,
+    schedule: Vec<String>,
+    values: Vec<ValueRow>,
+    #[serde(default)]
+    scratch: Vec<ScratchRow>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct BankRow {
+    name: String,
+    bytes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    capacity: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ValueRow {
+    name: String,
+    /// The bank; absent for values outside of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bank: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    offset: Option<u64>,
+    bytes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    end: Option<u64>,
+    storage: String,
+    /// What it is a view of, and where in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    root: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    root_offset: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    buffer: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    in_place_of: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    follows: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ScratchRow {
+    step: String,
+    bank: String,
+    offset: u64,
+    bytes: u64,
+}
+
+/// The plan as JSON, one value a line.
+///
+/// # Panics
+/// Never: names and numbers can always be written.
+#[must_use]
+pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told) -> String {
+    let totals = Totals::new(program, plan);
+    let is_view = |value| program.value(value).view_of.is_some();
+    let follows = follows(plan, is_view);
+    let name = |value: ValueId| program.value_name(value).into_owned();
+    let bank_name = |bank: BankId| plan.banks[bank.index()].name.clone();
+    let value = |index: usize| {
+        let (id, place) = (ValueId::new(index), plan.places[index]);
+        let info = program.value(id);
+        let slot = if let Place::Bank(slot) = place { Some(slot) } else { None };
+        let member = plan.derivation.members.get(index).copied().flatten();
+        let root = root_of(program, id);
+        ValueRow {
+            name: name(id),
+            bank: slot.map(|s| bank_name(s.bank)),
+            offset: slot.map(|s| s.offset),
+            bytes: info.bytes,
+            start: member.map(|m| m.live.start.0),
+            end: member.map(|m| m.live.end.0),
+            storage: storage(place, info.storage).to_owned(),
+            root: info.view_of.map(|_| name(root.0)),
+            root_offset: info.view_of.map(|_| root.1),
+            buffer: member.map(|m| m.buffer.0),
+            in_place_of: member.and_then(|m| m.took_over).map(name),
+            follows: follows[index].iter().copied().map(name).collect(),
+        }
+    };
+    let scratch = |(index, slot): (usize, &Option<Slot>)| {
+        let step = program.step_name(StepId::new(index)).into_owned();
+        slot.map(|s| ScratchRow { step, bank: bank_name(s.bank), offset: s.offset, bytes: s.bytes })
+    };
+    let bank = |bank: &Bank| BankRow {
+        name: bank.name.clone(),
+        bytes: bank.bytes,
+        capacity: bank.capacity,
+    };
+    let file = PlanFile {
+        format: PLAN_FORMAT.to_owned(),
+        arena_bytes: totals.arena_bytes,
+        lower_bound_bytes: totals.lower_bound_bytes,
+        status: if plan.derivation.optimal { "optimal" } else { "feasible" }.to_owned(),
+        unshared_bytes: totals.unshared_bytes,
+        saved_bytes: totals.saved_bytes(),
+        weights_bytes: totals.weights_bytes,
+        inputs_bytes: totals.inputs_bytes,
+        outputs_bytes: totals.outputs_bytes,
+        won_by: plan.derivation.won_by.clone(),
+        align: plan.align,
+        options,
+        banks: plan.banks.iter().map(bank).collect(),
+        schedule: plan.schedule.iter().map(|s| program.step_name(*s).into_owned()).collect(),
+        values: (0..plan.places.len()).map(value).collect(),
+        scratch: plan.scratch.iter().enumerate().filter_map(scratch).collect(),
+    };
+    serde_json::to_string_pretty(&file).expect("names and numbers") + "\n"
+}
+
+fn storage(place: Place, storage: Storage) -> &'static str {
+    match (place, storage) {
+        (Place::Elided, _) => "elided",
+        (Place::External | Place::Outside { .. }, _) => "external",
+        (Place::Bank(_), Storage::Persistent) => "persistent",
+        (Place::Bank(_), Storage::Shared) => "shared",
+        (Place::Bank(_), _) => "arena",
+    }
+}
+
+/// The value that is not a view, and where in it the value begins.
+fn root_of(program: &dyn Program, value: ValueId) -> (ValueId, u64) {
+    let mut at = (value, 0);
+    while let Some(view) = program.value(at.0).view_of {
+        at = (view.of, at.1 + view.offset);
+    }
+    at
+}
+
+/// Reads a plan for a program: anybody's, as long as it has the keys that matter. How it came
+/// about is not read.
+pub fn read_plan(program: &dyn Program, text: &str) -> Result<Plan, PlanReadError> {
+    let file: PlanFile = serde_json::from_str(text).map_err(PlanReadError::Json)?;
+    if file.format != PLAN_FORMAT {
+        return Err(PlanReadError::Format(file.format));
+    }
+    let values =
+        names((0..program.values()).map(|v| program.value_name(ValueId::new(v)).into_owned()))?;
+    let steps =
+        names((0..program.steps()).map(|s| program.step_name(StepId::new(s)).into_owned()))?;
+    let banks = names(file.banks.iter().map(|bank| bank.name.clone()))?;
+    let find = |known: &HashMap<String, usize>, name: &str| {
+        known.get(name).copied().ok_or_else(|| PlanReadError::Unknown(name.to_owned()))
+    };
+    let slot = |bank: &str, offset, bytes| {
+        Ok(Slot { bank: BankId::new(find(&banks, bank)?), offset, bytes })
+    };
+    let mut places = vec![None; values.len()];
+    for row in &file.values {
+        let index = find(&values, &row.name)?;
+        let place = match (&row.bank, row.offset, row.storage.as_str()) {
+            (Some(bank), Some(offset), _) => Place::Bank(slot(bank, offset, row.bytes)?),
+            (_, _, "elided") => Place::Elided,
+            (..) => match root_of(program, ValueId::new(index)) {
+                (root, _) if root.index() == index => Place::External,
+                (root, offset) => Place::Outside { root, offset },
+            },
+        };
+        if places[index].replace(place).is_some() {
+            return Err(PlanReadError::Twice(row.name.clone()));
+        }
+    }
+    let missing = places.iter().position(Option::is_none);
+    if let Some(missing) = missing {
+        let name = program.value_name(ValueId::new(missing)).into_owned();
+        return Err(PlanReadError::Missing(name));
+    }
+    let mut scratch = vec![None; steps.len()];
+    for row in &file.scratch {
+        scratch[find(&steps, &row.step)?] = Some(slot(&row.bank, row.offset, row.bytes)?);
+    }
+    let schedule = file.schedule.iter().map(|s| Ok(StepId::new(find(&steps, s)?)));
+    let bank = |row: BankRow| Bank { name: row.name, bytes: row.bytes, capacity: row.capacity };
+    Ok(Plan {
+        schedule: schedule.collect::<Result<_, PlanReadError>>()?,
+        places: places.into_iter().flatten().collect(),
+        scratch,
+        banks: file.banks.into_iter().map(bank).collect(),
+        align: file.align,
+        derivation: Derivation::default(),
+    })
+}
+
+/// Names to indices; they must differ.
+fn names(names: impl Iterator<Item = String>) -> Result<HashMap<String, usize>, PlanReadError> {
+    let mut known = HashMap::new();
+    for (index, name) in names.enumerate() {
+        if let Some(_first) = known.insert(name.clone(), index) {
+            return Err(PlanReadError::Twice(name));
+        }
+    }
+    Ok(known)
+}
+
+/// Why a plan could not be read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PlanReadError {
+    /// Not JSON, or without a key that is needed; with line and column.
+    Json(serde_json::Error),
+    /// Another format.
+    Format(String),
+    /// A name that the program or the plan does not have.
+    Unknown(String),
+    /// A name that stands for two things.
+    Twice(String),
+    /// A value without a row.
+    Missing(String),
+}
+
+impl fmt::Display for PlanReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlanReadError::Json(error) => write!(f, "not a plan: {error}"),
+            PlanReadError::Format(format) => {
+                write!(f, "format is {format:?}, expected {PLAN_FORMAT:?}")
+            }
+            PlanReadError::Unknown(name) => write!(f, "{name:?} is not in the program"),
+            PlanReadError::Twice(name) => write!(f, "{name:?} stands for two things"),
+            PlanReadError::Missing(name) => write!(f, "value {name:?} has no row"),
+        }
+    }
+}
+
+impl std::error::Error for PlanReadError {}

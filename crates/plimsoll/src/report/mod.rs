@@ -1,0 +1,61 @@
+//! Plans as text for tools: JSON that can be read back, and TSV.
+
+mod follows;
+mod json;
+mod tsv;
+
+pub use json::{PLAN_FORMAT, PlanReadError, Told, read_plan, write_plan};
+pub use tsv::write_tsv;
+
+use crate::ids::ValueId;
+use crate::plan::{Place, Plan};
+use crate::program::{Program, Role, Storage};
+
+/// The whole picture in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// All banks together.
+    pub arena_bytes: u64,
+    /// Below this they cannot be, with this schedule and this sharing.
+    pub lower_bound_bytes: u64,
+    /// What it would take to give every buffer a place of its own.
+    pub unshared_bytes: u64,
+    /// Weights and constants that are in the caller's memory.
+    pub weights_bytes: u64,
+    /// Inputs that are in the caller's memory.
+    pub inputs_bytes: u64,
+    /// Outputs, wherever they are.
+    pub outputs_bytes: u64,
+}
+
+impl Totals {
+    /// Adds a plan up.
+    #[must_use]
+    pub fn new(program: &dyn Program, plan: &Plan) -> Self {
+        let mut totals = Totals {
+            arena_bytes: plan.banks.iter().map(|bank| bank.bytes).sum(),
+            lower_bound_bytes: plan.derivation.lower_bound_bytes,
+            unshared_bytes: plan.derivation.unshared_bytes,
+            ..Totals::default()
+        };
+        for (index, place) in plan.places.iter().enumerate() {
+            let info = program.value(ValueId::new(index));
+            let outside = *place == Place::External && info.storage != Storage::Shared;
+            match info.role {
+                Role::Param | Role::Constant if outside => totals.weights_bytes += info.bytes,
+                Role::Input if outside => totals.inputs_bytes += info.bytes,
+                _ => {}
+            }
+            if info.output {
+                totals.outputs_bytes += info.bytes;
+            }
+        }
+        totals
+    }
+
+    /// What sharing saves.
+    #[must_use]
+    pub fn saved_bytes(&self) -> u64 {
+        self.unshared_bytes.saturating_sub(self.arena_bytes)
+    }
+}
