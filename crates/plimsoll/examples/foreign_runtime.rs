@@ -124,21 +124,18 @@ impl Program for CommandList {
 fn decode_step() -> CommandList {
     let tensor = |label, bytes, kind| Tensor { label, bytes, kind };
     let tensors = vec![
-        tensor("token", 3072, Kind::Input),          // 0
-        tensor("w_qkv", 9_437_184, Kind::Weight),    // 1
-        tensor("qkv", 9216, Kind::Temporary),        // 2
-        tensor("cache", 3_145_728, Kind::Cache),     // 3
+        tensor("token", 3072, Kind::Input),           // 0
+        tensor("w_qkv", 9_437_184, Kind::Weight),     // 1
+        tensor("qkv", 9216, Kind::Temporary),         // 2
+        tensor("cache", 3_145_728, Kind::Cache),      // 3
         tensor("cache'", 3_145_728, Kind::Temporary), // 4
-        tensor("context", 3072, Kind::Temporary),    // 5
-        tensor("hidden", 3072, Kind::Temporary),     // 6
-        tensor("logits", 201_028, Kind::Result),     // 7
+        tensor("context", 3072, Kind::Temporary),     // 5
+        tensor("hidden", 3072, Kind::Temporary),      // 6
+        tensor("logits", 201_028, Kind::Result),      // 7
     ];
     let append = Command { updates: Some((4, 3)), ..Command::new("append", &[2, 3], &[4]) };
-    let attend = Command {
-        peeks: vec![2],
-        scratch_bytes: 49_152,
-        ..Command::new("attend", &[4], &[5])
-    };
+    let attend =
+        Command { peeks: vec![2], scratch_bytes: 49_152, ..Command::new("attend", &[4], &[5]) };
     let relu = Command { in_place: Some((6, 5)), ..Command::new("relu", &[5], &[6]) };
     let log = Command { fence: Some(5), ..Command::new("log_to_host", &[6], &[]) };
     let commands = vec![

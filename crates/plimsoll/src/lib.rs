@@ -6,12 +6,17 @@
 mod assemble;
 mod banks;
 mod door;
+mod dtype;
+pub mod effect;
 mod fault;
+mod graph;
 mod happens_before;
 mod home;
 mod ids;
+mod kernels;
 mod liveness;
 mod lower;
+mod op;
 mod options;
 mod pipeline;
 mod plan;
@@ -19,12 +24,22 @@ mod point;
 mod program;
 mod report;
 mod reuse;
+mod schedule;
+mod shape;
 mod shared;
 mod verify;
+mod width;
 
+pub use dtype::{Class, Dtype, UnknownDtype};
 pub use fault::{Fault, ProgramError};
+pub use graph::{
+    Alias, Aliases, End, Graph, GraphBuilder, GraphError, Node, NodeFault, NodeId, Value,
+    ValueFault, Window,
+};
 pub use home::SharedError;
 pub use ids::{BankId, BufferId, StepId, ValueId};
+pub use kernels::{BadSelector, Kernels, Preset, Selector, no_reuse, selected_nodes};
+pub use op::{Cut, Op};
 pub use options::{Apart, BankSpec, Boundary, Options};
 pub use pipeline::{PlanError, plan};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
@@ -34,5 +49,8 @@ pub use program::{
     View,
 };
 pub use report::{PLAN_FORMAT, PlanReadError, Told, Totals, read_plan, write_plan, write_tsv};
+pub use schedule::{OrderError, order_by_names, topological_order};
+pub use shape::{Dim, Elements, Shape};
 pub use shared::{SharedLayout, SharedLayoutError, SharedSlot};
 pub use verify::{Rejected, VerifiedPlan, verify};
+pub use width::{UnknownWidth, Width};

@@ -1,0 +1,112 @@
+//! An order given by the caller: is it one in which the nodes can run?
+
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::graph::{Flow, Graph, NodeId};
+
+/// What is wrong with an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OrderError {
+    /// A node of the graph is not in it.
+    Missing {
+        /// Its name.
+        node: String,
+    },
+    /// A node is in it twice.
+    Repeated {
+        /// Its name.
+        node: String,
+    },
+    /// The graph has no such node.
+    Unknown {
+        /// What it was called.
+        node: String,
+    },
+    /// A node comes before one that it waits for.
+    TooEarly {
+        /// Its name.
+        node: String,
+        /// What it waits for.
+        waits_for: String,
+    },
+}
+
+impl fmt::Display for OrderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OrderError::Missing { node } => write!(f, "node `{node}` is not in the order"),
+            OrderError::Repeated { node } => write!(f, "node `{node}` is in the order twice"),
+            OrderError::Unknown { node } => write!(f, "there is no node `{node}`"),
+            OrderError::TooEarly { node, waits_for } => {
+                write!(f, "node `{node}` comes before `{waits_for}`, for which it waits")
+            }
+        }
+    }
+}
+
+impl std::error::Error for OrderError {}
+
+/// The nodes of these names, in that order.
+pub fn order_by_names<S: AsRef<str>>(
+    graph: &Graph,
+    names: &[S],
+) -> Result<Vec<NodeId>, OrderError> {
+    let ids: HashMap<&str, NodeId> =
+        graph.node_ids().map(|node| (graph.node(node).name.as_str(), node)).collect();
+    let find = |name: &S| {
+        let name = name.as_ref();
+        ids.get(name).copied().ok_or_else(|| OrderError::Unknown { node: name.to_owned() })
+    };
+    names.iter().map(find).collect()
+}
+
+/// Checks an order of the nodes of a graph, and gives the nodes that take a step in it. Elided
+/// nodes may be left out.
+pub(crate) fn check_order(
+    graph: &Graph,
+    flow: &Flow,
+    order: &[NodeId],
+) -> Result<Vec<NodeId>, OrderError> {
+    const NOWHERE: usize = usize::MAX;
+    let name = |node: NodeId| graph.node(node).name.clone();
+    let mut position = vec![NOWHERE; graph.nodes().len()];
+    for (index, node) in order.iter().enumerate() {
+        let Some(slot) = position.get_mut(node.index()) else {
+            return Err(OrderError::Unknown { node: node.to_string() });
+        };
+        if *slot != NOWHERE {
+            return Err(OrderError::Repeated { node: name(*node) });
+        }
+        *slot = index;
+    }
+    for node in graph.node_ids().filter(|node| !graph.node(*node).elided) {
+        if position[node.index()] == NOWHERE {
+            return Err(OrderError::Missing { node: name(node) });
+        }
+        let early = |before: &NodeId| position[before.index()] > position[node.index()];
+        if let Some(before) = waits_of(graph, flow, node).into_iter().find(early) {
+            return Err(OrderError::TooEarly { node: name(node), waits_for: name(before) });
+        }
+    }
+    Ok(order.iter().copied().filter(|node| !graph.node(*node).elided).collect())
+}
+
+/// The nodes that take a step and that a node waits for, directly or through elided ones.
+fn waits_of(graph: &Graph, flow: &Flow, node: NodeId) -> Vec<NodeId> {
+    let mut waits = Vec::new();
+    let mut seen = Vec::new();
+    let mut stack = flow.before(node).to_vec();
+    while let Some(before) = stack.pop() {
+        if !graph.node(before).elided {
+            waits.push(before);
+        } else if !seen.contains(&before) {
+            seen.push(before);
+            stack.extend(flow.before(before));
+        }
+    }
+    waits.retain(|before| *before != node);
+    waits.sort_unstable();
+    waits
+}
