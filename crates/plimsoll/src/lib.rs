@@ -12,7 +12,9 @@ mod plan;
 mod point;
 mod program;
 mod schedule;
+mod scheduled;
 mod shape;
+pub mod text;
 mod width;
 
 pub use dtype::{Class, Dtype, UnknownDtype};
@@ -30,5 +32,6 @@ pub use program::{
     View,
 };
 pub use schedule::{OrderError, order_by_names, topological_order};
+pub use scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
 pub use shape::{Dim, Elements, Shape};
 pub use width::{UnknownWidth, Width};
