@@ -2,6 +2,7 @@
 //!
 //! A [`Program`] declares what every step does to memory; [`Plan`] says where each value is.
 
+pub mod annotate;
 mod dtype;
 pub mod effect;
 mod graph;
@@ -15,6 +16,7 @@ mod schedule;
 mod scheduled;
 mod shape;
 pub mod text;
+pub mod training_json;
 mod width;
 
 pub use dtype::{Class, Dtype, UnknownDtype};

@@ -312,8 +312,7 @@ impl Parser {
         if !self.has_mark('{') {
             return match op {
                 Op::Transpose { .. } => Err(missing("perm")),
-                Op::Slice { .. } => Err(missing("axis")),
-                Op::Split { .. } | Op::Concat { .. } => Err(missing("axis")),
+                Op::Slice { .. } | Op::Split { .. } | Op::Concat { .. } => Err(missing("axis")),
                 op => Ok(op),
             };
         }
@@ -324,6 +323,7 @@ impl Parser {
                 let perm = self.list(']', |parser| parser.number().map(|axis| axis as usize))?;
                 Op::Transpose { perm }
             }
+            Op::Slice { .. } if self.is_mark('}') => Op::Slice { cuts: Vec::new() },
             Op::Slice { .. } => {
                 let mut cuts = vec![self.cut(at)?];
                 while self.has_mark(';') {
