@@ -3,6 +3,7 @@
 //! A [`Program`] declares what every step does to memory; [`plan()`] decides what shares bytes with
 //! what and where everything is, and [`verify()`] says independently whether a plan is right.
 
+pub mod annotate;
 mod assemble;
 mod banks;
 mod door;
@@ -25,18 +26,18 @@ mod program;
 mod report;
 mod reuse;
 mod schedule;
+mod scheduled;
 mod shape;
 mod shared;
+pub mod text;
+pub mod training_json;
 mod verify;
 mod width;
 
 pub use dtype::{Class, Dtype, UnknownDtype};
 pub use fault::{Fault, ProgramError};
-pub use graph::{
-    Alias, Aliases, End, Graph, GraphBuilder, GraphError, Node, NodeFault, NodeId, Value,
-    ValueFault, Window,
-};
-pub use home::SharedError;
+pub use graph::{Alias, Aliases, End, Graph, GraphBuilder, GraphError, Node, NodeFault, NodeId, Value, ValueFault, Window};
+pub use home::{SharedError};
 pub use ids::{BankId, BufferId, StepId, ValueId};
 pub use kernels::{BadSelector, Kernels, Preset, Selector, no_reuse, selected_nodes};
 pub use op::{Cut, Op};
@@ -44,12 +45,10 @@ pub use options::{Apart, BankSpec, Boundary, Options};
 pub use pipeline::{PlanError, plan};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 pub use point::{LiveRange, Point};
-pub use program::{
-    Access, AccessKind, Execution, Overwrite, Program, Role, Scratch, Storage, Until, ValueInfo,
-    View,
-};
+pub use program::{Access, AccessKind, Execution, Overwrite, Program, Role, Scratch, Storage, Until, ValueInfo, View};
 pub use report::{PLAN_FORMAT, PlanReadError, Told, Totals, read_plan, write_plan, write_tsv};
 pub use schedule::{OrderError, order_by_names, topological_order};
+pub use scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
 pub use shape::{Dim, Elements, Shape};
 pub use shared::{SharedLayout, SharedLayoutError, SharedSlot};
 pub use verify::{Rejected, VerifiedPlan, verify};
