@@ -6,6 +6,9 @@ mod ids;
 mod plan;
 mod point;
 mod program;
+#[cfg(feature = "testing")]
+pub mod testing;
+pub mod verify;
 
 pub use ids::{BankId, BufferId, StepId, ValueId};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
@@ -14,3 +17,4 @@ pub use program::{
     Access, AccessKind, Execution, Overwrite, Program, Role, Scratch, Storage, Until, ValueInfo,
     View,
 };
+pub use verify::{Rejected, VerifiedPlan, Violation, verify};
