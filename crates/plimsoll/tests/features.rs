@@ -4,8 +4,8 @@
 
 use plimsoll::testing::TestProgram;
 use plimsoll::{
-    Access, AccessKind, Apart, BankId, BankSpec, Execution, Options, Place, Plan, PlanError, Program,
-    Role, Scratch, SharedLayout, Slot, StepId, Storage, Until, ValueId, ValueInfo, plan,
+    Access, AccessKind, Apart, BankId, BankSpec, Execution, Options, Place, Plan, PlanError,
+    Program, Role, Scratch, SharedLayout, Slot, StepId, Storage, Until, ValueId, ValueInfo, plan,
     read_plan, violations, write_plan, write_tsv,
 };
 use plimsoll_pack::Span;
@@ -51,8 +51,7 @@ fn a2_a_value_lives_from_its_write_to_its_last_read_and_a_view_keeps_its_root() 
     let mut program = in_order();
     let first = program.temporary(100);
     let view = program.view(first, 40, 10);
-    let (second, third, last) =
-        (program.temporary(10), program.temporary(20), program.output(30));
+    let (second, third, last) = (program.temporary(10), program.temporary(20), program.output(30));
     program.step(&[], &[first]);
     program.step(&[first], &[second]);
     program.step(&[second], &[third]);
@@ -271,7 +270,10 @@ fn a10_a_read_across_queues_without_a_wait_is_rejected() {
     program.step(&[a], &[b]);
     program.steps[1].queue = 1;
     let error = plan(&program, &plain()).expect_err("a race").to_string();
-    assert_eq!(error, "step \"s1\" reads value \"v0\" without waiting for step \"s0\", which writes it");
+    assert_eq!(
+        error,
+        "step \"s1\" reads value \"v0\" without waiting for step \"s0\", which writes it"
+    );
 }
 
 #[test]
@@ -723,10 +725,7 @@ fn what_breaks_a_precondition_is_rejected_with_names() {
 
     let mut program = base();
     program.steps[0].after = vec![StepId(1)];
-    assert_eq!(
-        rejected(&program),
-        "step \"s0\" is to run after step \"s1\", but comes before it"
-    );
+    assert_eq!(rejected(&program), "step \"s0\" is to run after step \"s1\", but comes before it");
 
     let mut program = base();
     program.overwrite(StepId(1), ValueId(1), ValueId(1), false);
