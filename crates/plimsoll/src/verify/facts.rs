@@ -99,7 +99,7 @@ impl<'a> Facts<'a> {
             let head = &infos[families[root.index()].index()];
             values.push(Fact {
                 bytes: info.bytes,
-                guard: info.guard,
+                guard: info.guard.max(reserved(plan, index).saturating_sub(info.bytes)),
                 root,
                 offset,
                 at: None,
@@ -295,6 +295,14 @@ fn life(info: &ValueInfo) -> Life {
 fn survives(info: &ValueInfo) -> bool {
     matches!(info.storage, Storage::Persistent | Storage::Shared)
         || matches!(info.role, Role::Param | Role::Constant)
+}
+
+/// The bytes that the plan reserves for a value: what is behind its end is kept free like a guard.
+fn reserved(plan: &Plan, value: usize) -> u64 {
+    match plan.places.get(value) {
+        Some(Place::Bank(slot)) => slot.bytes,
+        _ => 0,
+    }
 }
 
 /// The root of every value and its first byte there.
