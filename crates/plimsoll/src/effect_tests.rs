@@ -94,7 +94,10 @@ fn a_cast_is_a_view_or_overwrites_unless_it_widens() {
     let same = f32s(&[&[4]], &[&[4]]);
     assert_eq!(same.views(&Op::Cast), [(0, 0)]);
     let narrowing = f32s(&[&[4]], &[&[4]]).output(0, Dtype::F16);
-    assert_eq!((narrowing.views(&Op::Cast), narrowing.overwrites(&Op::Cast)), (vec![], vec![(0, 0)]));
+    assert_eq!(
+        (narrowing.views(&Op::Cast), narrowing.overwrites(&Op::Cast)),
+        (vec![], vec![(0, 0)])
+    );
     let widening = f32s(&[&[4]], &[&[4]]).input(0, Dtype::F16);
     assert_eq!((widening.views(&Op::Cast), widening.overwrites(&Op::Cast)), (vec![], vec![]));
     assert_eq!(narrowing.overwrites(&Op::Quantize), [(0, 0)]);
@@ -187,7 +190,10 @@ fn parts_of_an_outer_split_are_views_one_after_another() {
     let inner = f32s(&[&[2, 6]], &[&[2, 3], &[2, 3]]);
     assert_eq!(inner.views(&Op::Split { axis: 1 }), []);
     let short = f32s(&[&[6]], &[&[2], &[3]]);
-    assert_eq!(short.misfit(&Op::Split { axis: 0 }).unwrap(), "parts of 5 along axis 0, which has 6");
+    assert_eq!(
+        short.misfit(&Op::Split { axis: 0 }).unwrap(),
+        "parts of 5 along axis 0, which has 6"
+    );
     assert_eq!(short.misfit(&Op::Split { axis: 1 }).unwrap(), "axis 1 of 1 axes");
 }
 

@@ -15,6 +15,8 @@ mod program;
 mod schedule;
 mod scheduled;
 mod shape;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing_graph;
 pub mod text;
 pub mod training_json;
 mod width;

@@ -234,9 +234,9 @@ impl Reader<'_> {
             self.views(step, root, &outputs)?;
         }
         for (index, input) in self.mutated(step)?.into_iter().enumerate() {
-            let output = *outputs.get(index).ok_or_else(|| {
-                step.fault("it changes more tensors than it has outputs")
-            })?;
+            let output = *outputs
+                .get(index)
+                .ok_or_else(|| step.fault("it changes more tensors than it has outputs"))?;
             let target = self.builder.value_mut(input);
             target.donated |= target.is_given();
             node.overwrites.push(Overwrite { output, input, must: true });
@@ -289,8 +289,7 @@ impl Reader<'_> {
         };
         let inputs: Vec<&Tensor> =
             inputs.iter().map(|value| &self.document.tensors[value.index()]).collect();
-        let alike =
-            inputs.iter().all(|i| i.shape != output.shape || strides(i) == strides(output));
+        let alike = inputs.iter().all(|i| i.shape != output.shape || strides(i) == strides(output));
         let family = match step.base() {
             "_to_copy" if inputs.first().is_some_and(|i| i.dtype == output.dtype) => Op::Copy,
             "_to_copy" => Op::Cast,
@@ -342,7 +341,11 @@ fn family(base: &str, inputs: usize) -> Op {
     match base {
         "add" | "sub" | "mul" | "div" | "pow" | "eq" | "ne" | "le" | "lt" | "ge" | "gt"
         | "maximum" | "minimum" | "bitwise_and" | "bitwise_or" | "logical_and" | "logical_or" => {
-            if inputs == 1 { Op::Unary } else { Op::Binary }
+            if inputs == 1 {
+                Op::Unary
+            } else {
+                Op::Binary
+            }
         }
         "threshold_backward"
         | "gelu_backward"
@@ -358,8 +361,10 @@ fn family(base: &str, inputs: usize) -> Op {
         | "_softmax_backward_data"
         | "_log_softmax_backward_data" => Op::Binary,
         "relu" | "gelu" | "silu" | "sigmoid" | "tanh" | "hardtanh" | "hardswish"
-        | "hardsigmoid" | "leaky_relu" | "elu" | "exp" | "log" | "neg" | "abs" | "sqrt" | "rsqrt"
-        | "erf" | "sin" | "cos" | "reciprocal" | "native_dropout" | "logical_not" => Op::Unary,
+        | "hardsigmoid" | "leaky_relu" | "elu" | "exp" | "log" | "neg" | "abs" | "sqrt"
+        | "rsqrt" | "erf" | "sin" | "cos" | "reciprocal" | "native_dropout" | "logical_not" => {
+            Op::Unary
+        }
         "where" => Op::Where,
         "clamp" | "clamp_min" | "clamp_max" => Op::Clamp,
         "clone" => Op::Copy,

@@ -165,9 +165,10 @@ fn resolve(graph: &Graph, views: &[Option<View>]) -> Result<Vec<Alias>, GraphErr
         };
         resolved[at.index()].get_or_insert(end);
         while let Some((value, offset)) = chain.pop() {
-            let sum = end.offset.checked_add(offset).ok_or_else(|| {
-                GraphError::value(&graph.value(value).name, ValueFault::TooLarge)
-            })?;
+            let sum = end
+                .offset
+                .checked_add(offset)
+                .ok_or_else(|| GraphError::value(&graph.value(value).name, ValueFault::TooLarge))?;
             end = Alias { offset: sum, ..end };
             resolved[value.index()] = Some(end);
         }

@@ -223,8 +223,7 @@ fn check_views(graph: &Graph, aliases: &Aliases) -> Check {
         let end = view.offset.checked_add(bytes);
         if end.is_none_or(|end| end > all) {
             let root = root.name.clone();
-            let fault =
-                ValueFault::ViewOutside { root, end: end.unwrap_or(u64::MAX), bytes: all };
+            let fault = ValueFault::ViewOutside { root, end: end.unwrap_or(u64::MAX), bytes: all };
             return Err(GraphError::value(&part.name, fault));
         }
     }
@@ -240,9 +239,8 @@ fn check_written(graph: &Graph, aliases: &Aliases) -> Check {
             written[value.index()] = true;
         }
     }
-    let never = |value: &ValueId| {
-        !written[value.index()] && !written[aliases.resolve(*value).root.index()]
-    };
+    let never =
+        |value: &ValueId| !written[value.index()] && !written[aliases.resolve(*value).root.index()];
     let overwritten = graph.nodes.iter().flat_map(|node| &node.overwrites).map(|o| o.input);
     let read = graph.nodes.iter().flat_map(Node::reads).chain(overwritten);
     match read.chain(graph.outputs.iter().copied()).find(never) {

@@ -131,12 +131,7 @@ fn readers(graph: &Graph) -> Vec<Vec<NodeId>> {
 }
 
 /// Follows the elided outputs of a running node into the elided nodes that read them.
-fn behind(
-    graph: &Graph,
-    aliases: &Aliases,
-    readers: &[Vec<NodeId>],
-    node: NodeId,
-) -> Behind {
+fn behind(graph: &Graph, aliases: &Aliases, readers: &[Vec<NodeId>], node: NodeId) -> Behind {
     let mut found = Behind::default();
     let elided = |value: &ValueId| graph.value(*value).elided;
     let mut stack: Vec<ValueId> = graph.node(node).results().filter(elided).collect();

@@ -22,8 +22,8 @@ pub use error::{GraphError, NodeFault, ValueFault};
 pub(crate) use flow::{Flow, cycle_error};
 pub(crate) use fold::{Folds, read_through};
 pub use node::{End, Node, NodeId, Window};
-pub use value::Value;
 pub(crate) use value::Bytes;
+pub use value::Value;
 
 use crate::effect::{Effect, Operand, effect};
 use crate::ids::ValueId;

@@ -3,7 +3,7 @@
 mod given;
 mod topological;
 
-pub use given::{OrderError, order_by_names};
 pub(crate) use given::check_order;
-pub use topological::topological_order;
+pub use given::{OrderError, order_by_names};
 pub(crate) use topological::order_of;
+pub use topological::topological_order;

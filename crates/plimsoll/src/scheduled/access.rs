@@ -87,7 +87,8 @@ impl Lowering<'_> {
         let behind = self.folds.behind(id);
         for folded in behind.into_iter().flat_map(|behind| &behind.nodes) {
             let folded = self.graph.node(*folded);
-            for value in folded.reads().filter(|value| behind.is_some_and(|b| b.reads.contains(value)))
+            for value in
+                folded.reads().filter(|value| behind.is_some_and(|b| b.reads.contains(value)))
             {
                 accesses.read(folded, value)?;
             }
@@ -99,7 +100,8 @@ impl Lowering<'_> {
         }
         for folded in behind.into_iter().flat_map(|behind| &behind.nodes) {
             let folded = self.graph.node(*folded);
-            for value in folded.results().filter(|value| behind.is_some_and(|b| b.writes.contains(value)))
+            for value in
+                folded.results().filter(|value| behind.is_some_and(|b| b.writes.contains(value)))
             {
                 accesses.write(folded, value)?;
             }

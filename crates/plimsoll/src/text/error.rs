@@ -70,7 +70,10 @@ impl fmt::Display for TextFault {
             TextFault::Expected { what, found } => write!(f, "expected {what}, found {found}"),
             TextFault::UnknownDtype(name) => write!(f, "`{name}` is not an element type"),
             TextFault::UnknownOp(name) => {
-                write!(f, "unknown op `{name}`: write custom \"{name}\" if that is what it is called")
+                write!(
+                    f,
+                    "unknown op `{name}`: write custom \"{name}\" if that is what it is called"
+                )
             }
             TextFault::UnknownFamily(name) => write!(f, "`{name}` is not a family of ops"),
             TextFault::UnknownAttribute { what, of } => write!(f, "{of} has no `{what}`"),

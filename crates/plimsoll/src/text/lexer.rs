@@ -117,9 +117,11 @@ impl Lexer<'_> {
     fn skip_blanks(&mut self) {
         while let Some(c) = self.chars.peek().copied() {
             match c {
-                '#' => while self.chars.peek().is_some_and(|c| *c != '\n') {
-                    self.bump();
-                },
+                '#' => {
+                    while self.chars.peek().is_some_and(|c| *c != '\n') {
+                        self.bump();
+                    }
+                }
                 ' ' | '\t' | '\r' => {
                     self.bump();
                 }

@@ -127,8 +127,11 @@ impl Printer<'_> {
             self.declare_up_to(ids.max().map_or(0, |last| last + 1));
         }
         let outputs: Vec<String> = node.outputs.iter().map(|output| self.output(*output)).collect();
-        let mut line =
-            if outputs.is_empty() { "do ".to_owned() } else { format!("{} = ", outputs.join(", ")) };
+        let mut line = if outputs.is_empty() {
+            "do ".to_owned()
+        } else {
+            format!("{} = ", outputs.join(", "))
+        };
         line.push_str(&op_text(&node.op, &node.kind));
         let inputs = node.inputs.iter();
         let inputs: Vec<String> =
@@ -167,7 +170,8 @@ impl Printer<'_> {
             let pair = |o: &crate::Overwrite| {
                 format!("{}: {}", self.value_name(o.output), self.value_name(o.input))
             };
-            let _ = write!(line, " {word}({})", run.iter().map(pair).collect::<Vec<_>>().join(", "));
+            let _ =
+                write!(line, " {word}({})", run.iter().map(pair).collect::<Vec<_>>().join(", "));
         }
         for run in node.windows.chunk_by(|a, b| a.kind == b.kind) {
             let word = if run[0].kind == AccessKind::Read { "reads" } else { "writes" };

@@ -81,7 +81,9 @@ impl Places {
     /// The error, at the line of what it names.
     fn locate(&self, error: GraphError) -> TextError {
         let at = match &error {
-            GraphError::Value { name, .. } => self.typed.get(name).or(self.values.get(name)).copied(),
+            GraphError::Value { name, .. } => {
+                self.typed.get(name).or(self.values.get(name)).copied()
+            }
             GraphError::Node { name, .. } => self.nodes.get(name).map(|place| place.1),
             GraphError::Cycle(nodes) => {
                 nodes.first().and_then(|name| self.nodes.get(name)).map(|place| place.1)
@@ -244,9 +246,8 @@ impl Resolver {
 
 /// Kinds of elementwise ops whose results are truth values, whatever they look at.
 fn is_test(kind: &str) -> bool {
-    const TESTS: [&str; 8] = [
-        "equal", "greater", "greater_equal", "isinf", "isnan", "less", "less_equal", "not_equal",
-    ];
+    const TESTS: [&str; 8] =
+        ["equal", "greater", "greater_equal", "isinf", "isnan", "less", "less_equal", "not_equal"];
     TESTS.iter().any(|test| test.eq_ignore_ascii_case(kind))
 }
 
