@@ -7,16 +7,18 @@
 //! - A view has no bytes of its own. Where in the other tensor it begins is known only for the
 //!   whole of it and for the parts of a split on the outermost axis. Any other (a slice, something
 //!   transposed or expanded) is taken for a view of the whole: a read of it reads all of the root.
-//! - Ops are those of ATen. Elementwise ones, softmaxes and norms become the families that may
+//! - Ops are those of `ATen`. Elementwise ones, softmaxes and norms become the families that may
 //!   overwrite, if input and output are laid out alike; all others get the safe default.
 //! - An op that `mutates` a tensor must write over it.
+
+mod aten;
 
 use std::collections::HashMap;
 use std::fmt;
 
+use aten::{dtype, family};
 use serde::Deserialize;
 
-use crate::dtype::Dtype;
 use crate::graph::{Graph, GraphBuilder, GraphError, Node, Value};
 use crate::ids::ValueId;
 use crate::op::Op;
@@ -177,7 +179,7 @@ struct Reader<'d> {
 impl Reader<'_> {
     fn tensor(&mut self, index: usize, tensor: &Tensor) -> Result<(), TrainingJsonError> {
         let fault = |fault: String| TrainingJsonError::Tensor { name: tensor.name.clone(), fault };
-        let dtype = torch_dtype(&tensor.dtype)
+        let dtype = dtype(&tensor.dtype)
             .ok_or_else(|| fault(format!("`{}` is not an element type", tensor.dtype)))?;
         if self.index.insert(tensor.id, index).is_some() {
             return Err(fault(format!("there is another tensor {}", tensor.id)));
@@ -336,6 +338,7 @@ fn is_contiguous(tensor: &Tensor) -> bool {
     true
 }
 
+<<<<<<< HEAD
 /// The family of an op of ATen on so many tensors; scalars are not counted.
 fn family(base: &str, inputs: usize) -> Op {
     match base {
@@ -412,6 +415,7 @@ fn torch_dtype(name: &str) -> Option<Dtype> {
     })
 }
 
+=======
+>>>>>>> graph
 #[cfg(test)]
-#[path = "training_json_tests.rs"]
 mod tests;
