@@ -2,13 +2,13 @@
 //! they are, and for how long they matter.
 //!
 //! A value is the bytes of its *root*, found along [`view_of`](crate::ValueInfo::view_of). A root
-//! is in a *space*: a bank, or the caller's memory of one value if the plan puts other values
-//! there too. Values that must overwrite one another are one *family*: what the last of them
+//! is in a *space*: a bank, or the caller's memory, which is one space in which all roots that are
+//! outside of the plan follow one another. Values that must overwrite one another are one *family*: what the last of them
 //! leaves is what the next run finds in the first. O(values + declarations).
 
 use plimsoll_pack::Span;
 
-use super::violation::{Space, Thing, Violation};
+use super::violation::{Region, Space, Violation};
 use crate::ids::{BankId, StepId, ValueId};
 use crate::plan::{Place, Plan};
 use crate::program::{Access, AccessKind, Overwrite, Program, Role, Storage, Until, ValueInfo};
@@ -18,7 +18,10 @@ pub(super) struct Facts<'a> {
     pub(super) program: &'a dyn Program,
     pub(super) plan: &'a Plan,
     pub(super) values: Vec<Fact>,
-    pub(super) spaces: Vec<Space>,
+    /// What is in the space of the caller's memory: the first byte of each root there.
+    outside: Vec<(u64, ValueId)>,
+    /// Roots of the caller's that are not ours to change.
+    lent: Vec<ValueId>,
 }
 
 /// What is known of a value.
@@ -110,11 +113,15 @@ impl<'a> Facts<'a> {
                 elided: of_root.elided || info.elided,
             });
         }
-        let banks = (0..plan.banks.len()).map(|b| Space::Bank(BankId::new(b)));
-        let mut facts = Facts { program, plan, values, spaces: banks.collect() };
+        let mut facts = Facts { program, plan, values, outside: Vec::new(), lent: Vec::new() };
         facts.locate();
         facts.check_declarations(found);
         facts
+    }
+
+    /// How many spaces there are: the banks, and the caller's memory.
+    pub(super) fn spaces(&self) -> usize {
+        self.plan.banks.len() + 1
     }
 
     pub(super) fn value(&self, value: ValueId) -> &Fact {
@@ -178,32 +185,27 @@ impl<'a> Facts<'a> {
 
     /// Finds the bytes of every root, and of its views with it.
     fn locate(&mut self) {
-        let mut followed: Vec<ValueId> = Vec::new();
-        for value in self.ids() {
-            if let Some(Place::Outside { root, .. }) = self.plan.places.get(value.index())
-                && root.index() < self.values.len()
-                && self.value(value).root == value
-                && value != *root
-            {
-                followed.push(*root);
-            }
-        }
-        followed.sort_unstable();
-        followed.dedup();
-        let first_outside = self.spaces.len();
-        self.spaces.extend(followed.iter().map(|root| Space::Outside(*root)));
-        let outside = |root: ValueId| -> Option<u32> {
-            followed.binary_search(&root).ok().map(|i| (first_outside + i) as u32)
-        };
+        let bases = self.bases();
+        let banks = self.plan.banks.len();
         let mut at: Vec<Option<At>> = Vec::with_capacity(self.values.len());
         for value in self.ids() {
+            let own = self.value(value);
+            let needs = own.bytes.checked_add(own.guard);
             at.push(match self.plan.places.get(value.index()) {
-                Some(Place::Bank(slot)) if slot.bank.index() < first_outside => {
+                Some(Place::Bank(slot)) if slot.bank.index() < banks => {
                     Some(At { space: slot.bank.0, first: slot.offset })
                 }
-                Some(Place::External) => outside(value).map(|space| At { space, first: 0 }),
+                Some(Place::External) => {
+                    bases[value.index()].map(|first| At { space: banks as u32, first })
+                }
                 Some(Place::Outside { root, offset }) => {
-                    outside(*root).map(|space| At { space, first: *offset })
+                    let base = bases.get(root.index()).copied().flatten();
+                    let end = needs.and_then(|needs| offset.checked_add(needs));
+                    let fits = |base: &u64| {
+                        let of = self.value(*root);
+                        end.is_some_and(|end| end <= of.bytes + of.guard) && *base < u64::MAX
+                    };
+                    base.filter(fits).map(|b| At { space: banks as u32, first: b + offset })
                 }
                 _ => None,
             });
@@ -217,23 +219,51 @@ impl<'a> Facts<'a> {
             });
             self.values[value.index()].at = at;
         }
-        for root in followed {
-            self.protect_outside(root);
-        }
     }
 
-    /// The caller's memory under values of ours: filled before every run, and not ours to change.
-    fn protect_outside(&mut self, root: ValueId) {
-        let donated = self.program.value(root).donated;
-        let family = self.value(root).family;
-        let fact = &mut self.values[root.index()];
-        if fact.life == Life::Temporary && family == root {
-            fact.life = Life::Input;
+    /// Where each root of the caller's begins in the space of all of them, and what it means that
+    /// it is the caller's: filled before every run, and not ours to change.
+    fn bases(&mut self) -> Vec<Option<u64>> {
+        let mut bases = vec![None; self.values.len()];
+        let mut end: u64 = 0;
+        for value in self.ids() {
+            let fact = *self.value(value);
+            let external = matches!(self.plan.places.get(value.index()), Some(Place::External));
+            let Some(next) = end.checked_add(fact.bytes).and_then(|e| e.checked_add(fact.guard))
+            else {
+                continue;
+            };
+            if !external || fact.root != value || fact.elided {
+                continue;
+            }
+            bases[value.index()] = Some(end);
+            self.outside.push((end, value));
+            end = next;
+            if fact.family == value
+                && fact.life != Life::Temporary
+                && !self.program.value(value).donated
+            {
+                self.lent.push(value);
+            }
         }
-        if !donated {
-            let members = self.values.iter_mut().filter(|f| f.family == family);
-            members.for_each(|f| f.protected = true);
+        if !self.lent.is_empty() {
+            let mut lent = vec![false; self.values.len()];
+            self.lent.iter().for_each(|value| lent[value.index()] = true);
+            for fact in &mut self.values {
+                fact.protected |= lent[fact.family.index()];
+            }
         }
+        bases
+    }
+
+    /// Bytes of a space in the words of the plan.
+    pub(super) fn region(&self, space: u32, span: Span) -> Region {
+        if (space as usize) < self.plan.banks.len() {
+            return Region { space: Space::Bank(BankId(space)), lo: span.lo, hi: span.hi };
+        }
+        let at = self.outside.partition_point(|(base, _)| *base <= span.lo).max(1) - 1;
+        let (base, value) = self.outside[at];
+        Region { space: Space::Outside(value), lo: span.lo - base, hi: span.hi - base }
     }
 
     fn check_declarations(&self, found: &mut Vec<Violation>) {
@@ -275,11 +305,6 @@ impl<'a> Facts<'a> {
         } else {
             None
         }
-    }
-
-    /// What to call the value of a use.
-    pub(super) fn thing(used: &Use) -> Thing {
-        Thing::Value(used.value)
     }
 }
 

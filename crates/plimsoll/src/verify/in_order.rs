@@ -26,7 +26,7 @@ use plimsoll_pack::Span;
 
 use super::bytes::Bytes;
 use super::facts::{Facts, Life, Use};
-use super::violation::{Culprit, Region, Thing, Violation};
+use super::violation::{Culprit, Thing, Violation};
 use crate::ids::{StepId, ValueId};
 use crate::plan::Slot;
 use crate::point::Point;
@@ -39,7 +39,7 @@ const RUNS: u64 = 2;
 pub(super) fn check(facts: &Facts, positions: &[u32], found: &mut Vec<Violation>) {
     let early = early(facts, positions);
     let mut bytes = Vec::new();
-    bytes.resize_with(facts.spaces.len(), Bytes::default);
+    bytes.resize_with(facts.spaces(), Bytes::default);
     let mut replay =
         Replay { facts, positions, bytes, run: 0, pieces: Vec::new(), written: Vec::new(), found };
     replay.fill(Life::Resident);
@@ -349,7 +349,7 @@ impl Replay<'_, '_> {
         if old.owner == write.owner {
             return;
         }
-        let at = Region::new(self.facts.spaces[space as usize], span);
+        let at = self.facts.region(space, span);
         let by = Culprit { thing: write.thing, step: write.step };
         if let Thing::Value(lost) = old.owner {
             let fact = self.facts.value(lost);
@@ -429,7 +429,7 @@ impl Replay<'_, '_> {
 
     /// Why a read does not find what it wants.
     fn missing(&mut self, used: &Use, span: Span, stamp: Option<Stamp>, begin: u64) {
-        let at = Region::new(self.facts.spaces[used.space as usize], span);
+        let at = self.facts.region(used.space, span);
         let (step, value) = (used.step, used.value);
         let Some(stamp) = stamp.filter(|s| s.owner != Thing::Value(used.root)) else {
             self.found.push(Violation::ReadBeforeWrite { step, value, at });
@@ -499,7 +499,7 @@ impl Replay<'_, '_> {
                 if root.protected && by.is_some_and(|b| !self.same_family(fact.root, b.thing)) {
                     continue;
                 }
-                let at = Region::new(self.facts.spaces[space as usize], *piece);
+                let at = self.facts.region(space, *piece);
                 self.found.push(Violation::OutputLost { value, by, at });
             }
         }

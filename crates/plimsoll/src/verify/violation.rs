@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use plimsoll_pack::Span;
-
 use crate::ids::{BankId, StepId, ValueId};
 use crate::program::Program;
 
@@ -36,12 +34,6 @@ pub struct Region {
     pub lo: u64,
     /// One past the last byte.
     pub hi: u64,
-}
-
-impl Region {
-    pub(super) fn new(space: Space, span: Span) -> Self {
-        Region { space, lo: span.lo, hi: span.hi }
-    }
 }
 
 /// What put something where something else was.

@@ -255,7 +255,7 @@ impl<'a> Judge<'a> {
         if self.same_owner(a, b) {
             return;
         }
-        let at = Region::new(self.facts.spaces[a.space as usize], a.span.and(b.span));
+        let at = self.facts.region(a.space, a.span.and(b.span));
         let (before, mut first_pair) = (found.len(), None);
         for first in &a.touches {
             for second in &b.touches {
