@@ -40,7 +40,10 @@ mod width;
 
 pub use dtype::{Class, Dtype, UnknownDtype};
 pub use fault::{Fault, ProgramError};
-pub use graph::{Alias, Aliases, End, Graph, GraphBuilder, GraphError, Node, NodeFault, NodeId, Value, ValueFault, Window};
+pub use graph::{
+    Alias, Aliases, End, Graph, GraphBuilder, GraphError, Node, NodeFault, NodeId, Value,
+    ValueFault, Window,
+};
 pub use home::SharedError;
 pub use ids::{BankId, BufferId, StepId, ValueId};
 pub use kernels::{BadSelector, Kernels, Preset, Selector, no_reuse, selected_nodes};
@@ -49,7 +52,10 @@ pub use options::{Apart, BankSpec, Boundary, Options};
 pub use pipeline::{PlanError, plan};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 pub use point::{LiveRange, Point};
-pub use program::{Access, AccessKind, Execution, Overwrite, Program, Role, Scratch, Storage, Until, ValueInfo, View};
+pub use program::{
+    Access, AccessKind, Execution, Overwrite, Program, Role, Scratch, Storage, Until, ValueInfo,
+    View,
+};
 pub use report::{PLAN_FORMAT, PlanReadError, Told, Totals, read_plan, write_plan, write_tsv};
 pub use schedule::{OrderError, order_by_names, topological_order};
 pub use scheduled::{LoweringError, LoweringOptions, ScheduledGraph};

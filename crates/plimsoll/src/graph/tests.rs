@@ -1,6 +1,3 @@
-<<<<<<< HEAD
-
-=======
 //! Every rule of a graph, broken; and what follows from graphs that keep them.
 
 use super::*;
@@ -314,4 +311,3 @@ fn windows_and_overwrites_can_be_declared_with_the_builder() {
         "t: f32[4] = update_slice(s, c, p) must_overwrite(t: s) reads(c until end)"
     );
 }
->>>>>>> graph

@@ -1,6 +1,3 @@
-<<<<<<< HEAD
-
-=======
 //! What a graph says as a program, with numbers worked out by hand.
 
 use plimsoll_pack::Span;
@@ -391,4 +388,3 @@ fn check_contract(program: &ScheduledGraph<'_>, case: u32) {
         }
     }
 }
->>>>>>> graph

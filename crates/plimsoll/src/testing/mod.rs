@@ -14,4 +14,4 @@ mod unshared;
 pub use oracle::{Orders, corrupts};
 pub use program::{TestProgram, TestStep, chain};
 pub use random::{Shape, random_program};
-pub use unshared::{bank_of, unshared_plan};
+pub use unshared::{bank_of, plan_at, unshared_plan};

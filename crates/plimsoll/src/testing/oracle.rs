@@ -8,6 +8,8 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_pack::Span;
+
 use crate::ids::{StepId, ValueId};
 use crate::plan::{Place, Plan};
 use crate::program::{Access, AccessKind, Execution, Program, Role, Storage, Until};
@@ -93,7 +95,7 @@ fn touched(program: &dyn Program, step: StepId, kind: AccessKind) -> Vec<(ValueI
     }
     for overwrite in program.overwrites(step).iter().filter(|o| o.must) {
         let value = if kind == AccessKind::Read { overwrite.input } else { overwrite.output };
-        add(value, 0, program.value(value).bytes);
+        add(value, 0, program.value(overwrite.output).bytes);
     }
     all
 }
@@ -113,7 +115,7 @@ fn happens_before(program: &dyn Program) -> Vec<Vec<bool>> {
                     let reads = touched(program, step, AccessKind::Read);
                     a != b
                         && reads.iter().any(|byte| {
-                            written.contains(byte) && (a < b || !given_root(program, byte.0))
+                            written.contains(byte) && (a < b || !given(program, byte.0))
                         })
                 }
             };
@@ -127,10 +129,6 @@ fn happens_before(program: &dyn Program) -> Vec<Vec<bool>> {
         }
     }
     before
-}
-
-fn given_root(program: &dyn Program, root: ValueId) -> bool {
-    given(program, root)
 }
 
 /// What a byte holds.
@@ -170,7 +168,8 @@ impl<'a> World<'a> {
         for step in order {
             let own = position(*step);
             for overwrite in program.overwrites(*step).iter().filter(|o| o.must) {
-                let input = Access { until: Until::Writes, ..Access::read(overwrite.input) };
+                let bytes = Some(Span::new(0, program.value(overwrite.output).bytes));
+                let input = Access { until: Until::Writes, bytes, ..Access::read(overwrite.input) };
                 acts.push(Act { step: *step, access: input, begin: 2 * own, end: 2 * own + 1 });
                 let output = Access::write(overwrite.output);
                 let (begin, end) = (2 * own + 1, 2 * own + 2);

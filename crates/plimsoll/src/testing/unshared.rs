@@ -14,15 +14,34 @@ use crate::program::{Program, Storage};
 /// If the program is not valid.
 #[must_use]
 pub fn unshared_plan(program: &dyn Program, align: u64) -> Plan {
+    let mut end: u64 = 0;
+    plan_at(program, align, |_, bytes, align| {
+        let offset = end.next_multiple_of(align);
+        end = offset + bytes;
+        offset
+    })
+}
+
+/// A plan with one bank in which each root, and then each scratch, is where `choose` says; it gets
+/// the value (`None` for scratch), its bytes with guard, and its alignment. Views, and outputs
+/// that must overwrite, follow.
+///
+/// # Panics
+/// If the program is not valid.
+#[must_use]
+pub fn plan_at(
+    program: &dyn Program,
+    align: u64,
+    choose: impl FnMut(Option<ValueId>, u64, u64) -> u64,
+) -> Plan {
     let mut layout =
-        Layout { program, align, end: 0, taken: taken(program), known: BTreeMap::new() };
+        Layout { program, align, choose, taken: taken(program), known: BTreeMap::new() };
     let values = (0..program.values()).map(ValueId::new);
     let places: Vec<Place> = values.map(|value| layout.place(value)).collect();
     let mut scratch = Vec::new();
     for step in (0..program.steps()).map(StepId::new) {
         scratch.push(program.scratch(step).filter(|s| s.bytes > 0).map(|wanted| {
-            let offset = layout.end.next_multiple_of(wanted.align.max(1));
-            layout.end = offset + wanted.bytes;
+            let offset = (layout.choose)(None, wanted.bytes, wanted.align.max(1));
             Slot { bank: BankId(0), offset, bytes: wanted.bytes }
         }));
     }
@@ -61,15 +80,15 @@ fn taken(program: &dyn Program) -> BTreeMap<ValueId, ValueId> {
     overwrites.filter(|o| o.must).map(|o| (o.output, o.input)).collect()
 }
 
-struct Layout<'a> {
+struct Layout<'a, F> {
     program: &'a dyn Program,
     align: u64,
-    end: u64,
+    choose: F,
     taken: BTreeMap<ValueId, ValueId>,
     known: BTreeMap<ValueId, Place>,
 }
 
-impl Layout<'_> {
+impl<F: FnMut(Option<ValueId>, u64, u64) -> u64> Layout<'_, F> {
     fn place(&mut self, value: ValueId) -> Place {
         if let Some(place) = self.known.get(&value) {
             return *place;
@@ -84,8 +103,8 @@ impl Layout<'_> {
         } else if info.storage == Storage::External {
             Place::External
         } else {
-            let offset = self.end.next_multiple_of(info.align.unwrap_or(self.align).max(1));
-            self.end = offset + info.bytes + info.guard;
+            let align = info.align.unwrap_or(self.align).max(1);
+            let offset = (self.choose)(Some(value), info.bytes + info.guard, align);
             Place::Bank(Slot { bank: BankId(0), offset, bytes: info.bytes })
         };
         self.known.insert(value, place);

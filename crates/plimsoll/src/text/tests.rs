@@ -1,6 +1,3 @@
-<<<<<<< HEAD
-
-=======
 //! The text form: examples there and back, what is inferred, every error with its place.
 
 use super::*;
@@ -220,4 +217,3 @@ fn broken_texts_are_errors_and_nothing_worse() {
         }
     }
 }
->>>>>>> graph

@@ -2,13 +2,14 @@
 //! they are, and for how long they matter.
 //!
 //! A value is the bytes of its *root*, found along [`view_of`](crate::ValueInfo::view_of). A root
-//! is in a *space*: a bank, or the caller's memory of one value if the plan puts other values
-//! there too. Values that must overwrite one another are one *family*: what the last of them
+//! is in a *space*: a bank, or the caller's memory, which is one space in which all roots that are
+//! outside of the plan follow one another. Values that must overwrite one another are one *family*: what the last of them
 //! leaves is what the next run finds in the first. O(values + declarations).
 
 use plimsoll_pack::Span;
 
-use super::violation::{Space, Thing, Violation};
+use super::roots::{families, roots};
+use super::violation::{Region, Space, Violation};
 use crate::ids::{BankId, StepId, ValueId};
 use crate::plan::{Place, Plan};
 use crate::program::{Access, AccessKind, Overwrite, Program, Role, Storage, Until, ValueInfo};
@@ -18,7 +19,10 @@ pub(super) struct Facts<'a> {
     pub(super) program: &'a dyn Program,
     pub(super) plan: &'a Plan,
     pub(super) values: Vec<Fact>,
-    pub(super) spaces: Vec<Space>,
+    /// What is in the space of the caller's memory: the first byte of each root there.
+    outside: Vec<(u64, ValueId)>,
+    /// Roots of the caller's that are not ours to change.
+    lent: Vec<ValueId>,
 }
 
 /// What is known of a value.
@@ -110,11 +114,15 @@ impl<'a> Facts<'a> {
                 elided: of_root.elided || info.elided,
             });
         }
-        let banks = (0..plan.banks.len()).map(|b| Space::Bank(BankId::new(b)));
-        let mut facts = Facts { program, plan, values, spaces: banks.collect() };
+        let mut facts = Facts { program, plan, values, outside: Vec::new(), lent: Vec::new() };
         facts.locate();
         facts.check_declarations(found);
         facts
+    }
+
+    /// How many spaces there are: the banks, and the caller's memory.
+    pub(super) fn spaces(&self) -> usize {
+        self.plan.banks.len() + 1
     }
 
     pub(super) fn value(&self, value: ValueId) -> &Fact {
@@ -178,32 +186,27 @@ impl<'a> Facts<'a> {
 
     /// Finds the bytes of every root, and of its views with it.
     fn locate(&mut self) {
-        let mut followed: Vec<ValueId> = Vec::new();
-        for value in self.ids() {
-            if let Some(Place::Outside { root, .. }) = self.plan.places.get(value.index())
-                && root.index() < self.values.len()
-                && self.value(value).root == value
-                && value != *root
-            {
-                followed.push(*root);
-            }
-        }
-        followed.sort_unstable();
-        followed.dedup();
-        let first_outside = self.spaces.len();
-        self.spaces.extend(followed.iter().map(|root| Space::Outside(*root)));
-        let outside = |root: ValueId| -> Option<u32> {
-            followed.binary_search(&root).ok().map(|i| (first_outside + i) as u32)
-        };
+        let bases = self.bases();
+        let banks = self.plan.banks.len();
         let mut at: Vec<Option<At>> = Vec::with_capacity(self.values.len());
         for value in self.ids() {
+            let own = self.value(value);
+            let needs = own.bytes.checked_add(own.guard);
             at.push(match self.plan.places.get(value.index()) {
-                Some(Place::Bank(slot)) if slot.bank.index() < first_outside => {
+                Some(Place::Bank(slot)) if slot.bank.index() < banks => {
                     Some(At { space: slot.bank.0, first: slot.offset })
                 }
-                Some(Place::External) => outside(value).map(|space| At { space, first: 0 }),
+                Some(Place::External) => {
+                    bases[value.index()].map(|first| At { space: banks as u32, first })
+                }
                 Some(Place::Outside { root, offset }) => {
-                    outside(*root).map(|space| At { space, first: *offset })
+                    let base = bases.get(root.index()).copied().flatten();
+                    let end = needs.and_then(|needs| offset.checked_add(needs));
+                    let fits = |base: &u64| {
+                        let of = self.value(*root);
+                        end.is_some_and(|end| end <= of.bytes + of.guard) && *base < u64::MAX
+                    };
+                    base.filter(fits).map(|b| At { space: banks as u32, first: b + offset })
                 }
                 _ => None,
             });
@@ -217,23 +220,51 @@ impl<'a> Facts<'a> {
             });
             self.values[value.index()].at = at;
         }
-        for root in followed {
-            self.protect_outside(root);
-        }
     }
 
-    /// The caller's memory under values of ours: filled before every run, and not ours to change.
-    fn protect_outside(&mut self, root: ValueId) {
-        let donated = self.program.value(root).donated;
-        let family = self.value(root).family;
-        let fact = &mut self.values[root.index()];
-        if fact.life == Life::Temporary && family == root {
-            fact.life = Life::Input;
+    /// Where each root of the caller's begins in the space of all of them, and what it means that
+    /// it is the caller's: filled before every run, and not ours to change.
+    fn bases(&mut self) -> Vec<Option<u64>> {
+        let mut bases = vec![None; self.values.len()];
+        let mut end: u64 = 0;
+        for value in self.ids() {
+            let fact = *self.value(value);
+            let external = matches!(self.plan.places.get(value.index()), Some(Place::External));
+            let Some(next) = end.checked_add(fact.bytes).and_then(|e| e.checked_add(fact.guard))
+            else {
+                continue;
+            };
+            if !external || fact.root != value || fact.elided {
+                continue;
+            }
+            bases[value.index()] = Some(end);
+            self.outside.push((end, value));
+            end = next;
+            if fact.family == value
+                && fact.life != Life::Temporary
+                && !self.program.value(value).donated
+            {
+                self.lent.push(value);
+            }
         }
-        if !donated {
-            let members = self.values.iter_mut().filter(|f| f.family == family);
-            members.for_each(|f| f.protected = true);
+        if !self.lent.is_empty() {
+            let mut lent = vec![false; self.values.len()];
+            self.lent.iter().for_each(|value| lent[value.index()] = true);
+            for fact in &mut self.values {
+                fact.protected |= lent[fact.family.index()];
+            }
         }
+        bases
+    }
+
+    /// Bytes of a space in the words of the plan.
+    pub(super) fn region(&self, space: u32, span: Span) -> Region {
+        if (space as usize) < self.plan.banks.len() {
+            return Region { space: Space::Bank(BankId(space)), lo: span.lo, hi: span.hi };
+        }
+        let at = self.outside.partition_point(|(base, _)| *base <= span.lo).max(1) - 1;
+        let (base, value) = self.outside[at];
+        Region { space: Space::Outside(value), lo: span.lo - base, hi: span.hi - base }
     }
 
     fn check_declarations(&self, found: &mut Vec<Violation>) {
@@ -276,11 +307,6 @@ impl<'a> Facts<'a> {
             None
         }
     }
-
-    /// What to call the value of a use.
-    pub(super) fn thing(used: &Use) -> Thing {
-        Thing::Value(used.value)
-    }
 }
 
 fn life(info: &ValueInfo) -> Life {
@@ -303,74 +329,4 @@ fn reserved(plan: &Plan, value: usize) -> u64 {
         Some(Place::Bank(slot)) => slot.bytes,
         _ => 0,
     }
-}
-
-/// The root of every value and its first byte there.
-fn roots(infos: &[ValueInfo], found: &mut Vec<Violation>) -> Vec<(ValueId, u64)> {
-    let mut roots: Vec<Option<(ValueId, u64)>> = vec![None; infos.len()];
-    let mut walked_for = vec![usize::MAX; infos.len()];
-    let mut path = Vec::new();
-    for start in 0..infos.len() {
-        let mut at = start;
-        let mut end = loop {
-            if let Some(known) = roots[at] {
-                break known;
-            }
-            let own = (ValueId::new(at), 0);
-            let fault = match infos[at].view_of {
-                None => None,
-                Some(_) if walked_for[at] == start => Some("a view of itself"),
-                Some(view) if view.of.index() >= infos.len() => Some("a view of an unknown value"),
-                Some(view) => {
-                    let whole = infos[view.of.index()].bytes;
-                    let end = view.offset.checked_add(infos[at].bytes);
-                    if end.is_some_and(|end| end <= whole) {
-                        walked_for[at] = start;
-                        path.push(at);
-                        at = view.of.index();
-                        continue;
-                    }
-                    Some("a view that is not inside the value that it is a view of")
-                }
-            };
-            if let Some(why) = fault {
-                found.push(Violation::BadProgram { step: None, value: Some(own.0), why });
-            }
-            roots[at] = Some(own);
-            break own;
-        };
-        while let Some(below) = path.pop() {
-            if roots[below].is_none() {
-                let offset = infos[below].view_of.map_or(0, |view| view.offset);
-                end = (end.0, end.1 + offset);
-                roots[below] = Some(end);
-            } else {
-                end = roots[below].unwrap_or(end);
-            }
-        }
-    }
-    roots.into_iter().map(|r| r.expect("every value was walked")).collect()
-}
-
-/// For every root the first of those that must overwrite one another.
-fn families(program: &dyn Program, roots: &[(ValueId, u64)]) -> Vec<ValueId> {
-    let mut heads: Vec<ValueId> = (0..roots.len()).map(ValueId::new).collect();
-    for step in (0..program.steps()).map(StepId::new) {
-        for overwrite in program.overwrites(step).iter().filter(|o| o.must) {
-            let of = |v: ValueId| roots.get(v.index()).map(|r| r.0);
-            if let (Some(output), Some(input)) = (of(overwrite.output), of(overwrite.input))
-                && head(&heads, input) != output
-            {
-                heads[output.index()] = input;
-            }
-        }
-    }
-    (0..roots.len()).map(|v| head(&heads, ValueId::new(v))).collect()
-}
-
-fn head(heads: &[ValueId], mut value: ValueId) -> ValueId {
-    while heads[value.index()] != value {
-        value = heads[value.index()];
-    }
-    value
 }

@@ -9,9 +9,10 @@
 //!   must find every value unharmed wherever it is read;
 //! - `unordered`: where only some steps are ordered, whatever shares bytes must be ordered.
 //!
-//! What is not followed: values in the caller's memory, unless the plan puts another value over
-//! them. Races between accesses to one and the same value in order are the program's own affair:
-//! no place of it could cure them.
+//! Values in the caller's memory are followed too, each in bytes of its own: the plan may put
+//! other values over them only where they are donated, or must be overwritten. Races between
+//! accesses to one and the same value in order are the program's own affair: no place of it could
+//! cure them.
 //!
 //! In order O((accesses + pieces) log pieces), see `in_order`; unordered, see `unordered`.
 
@@ -21,9 +22,11 @@ mod facts;
 mod in_order;
 mod order;
 mod places;
+mod roots;
 pub mod trace;
 mod unordered;
 mod violation;
+mod words;
 
 use std::{error, fmt, ops};
 

@@ -71,11 +71,26 @@ pub(super) fn check_in_order(facts: &Facts, positions: &[u32], found: &mut Vec<V
     check_edges(&edges, positions, found);
 }
 
+/// A stretch of bytes of a root that a step touches.
+#[derive(Clone, Copy)]
+pub(super) struct Touch {
+    /// The root.
+    pub(super) root: usize,
+    /// The bytes of it.
+    pub(super) span: Span,
+    pub(super) kind: AccessKind,
+    /// The step with which it may begin.
+    begin: StepId,
+    /// The step with which it is over.
+    over: StepId,
+}
+
 /// Who last touched some bytes of a root, in order of ids.
 #[derive(Clone, Copy, Default)]
 struct Touched {
+    /// The step with which the last write is over.
     writer: Option<StepId>,
-    /// The reader since then that is scheduled last.
+    /// The same of the reader since then that is over last in the schedule.
     reader: Option<StepId>,
 }
 
@@ -84,61 +99,70 @@ struct Touched {
 fn flow(facts: &Facts, positions: &[u32], edges: &mut Vec<(StepId, StepId)>) {
     let steps = || (0..facts.program.steps()).map(StepId::new);
     // A value that is written at most once, and that is nearly all of them, needs no map.
-    let mut writers: Vec<(u32, StepId)> = vec![(0, StepId(0)); facts.values.len()];
-    for step in steps() {
-        for (root, _, kind) in touches(facts, step) {
-            if kind == AccessKind::Write {
-                writers[root] = (writers[root].0 + 1, step);
-            }
+    let mut writes: Vec<(u32, Option<Touch>)> = vec![(0, None); facts.values.len()];
+    for touch in steps().flat_map(|step| touches(facts, step)) {
+        if touch.kind == AccessKind::Write {
+            writes[touch.root] = (writes[touch.root].0 + 1, Some(touch));
         }
     }
     let mut maps: BTreeMap<usize, Bytes<Touched>> = BTreeMap::new();
     let mut pieces = Vec::new();
-    for step in steps() {
-        for (root, span, kind) in touches(facts, step) {
-            match writers[root] {
-                (0, _) => {}
-                (1, writer) if writer < step => edges.push((writer, step)),
-                (1, writer) if writer > step => edges.push((step, writer)),
-                (1, _) => {}
-                _ => {
-                    let bytes = maps.entry(root).or_default();
-                    bytes.list(span, &mut pieces);
-                    for (piece, before) in pieces.drain(..) {
-                        let before = before.unwrap_or_default();
-                        bytes.set(piece, touch(step, kind, before, positions, edges));
-                    }
+    for touch in steps().flat_map(|step| touches(facts, step)) {
+        match writes[touch.root] {
+            (0 | 1, None) => {}
+            (1, Some(write)) => {
+                edges.extend(edge(write.over, touch.begin).or(edge(touch.over, write.begin)));
+            }
+            _ => {
+                let bytes = maps.entry(touch.root).or_default();
+                bytes.list(touch.span, &mut pieces);
+                for (piece, before) in pieces.drain(..) {
+                    let before = before.unwrap_or_default();
+                    bytes.set(piece, touched(&touch, before, positions, edges));
                 }
             }
         }
     }
 }
 
-fn touch(
-    step: StepId,
-    kind: AccessKind,
+/// The first before the second, where the ids have it so.
+fn edge(first: StepId, second: StepId) -> Option<(StepId, StepId)> {
+    (first < second).then_some((first, second))
+}
+
+fn touched(
+    touch: &Touch,
     before: Touched,
     positions: &[u32],
     edges: &mut Vec<(StepId, StepId)>,
 ) -> Touched {
-    let not_own = |other: &StepId| *other != step;
-    edges.extend(before.writer.filter(not_own).map(|writer| (writer, step)));
-    if kind == AccessKind::Write {
-        edges.extend(before.reader.filter(not_own).map(|reader| (reader, step)));
-        return Touched { writer: Some(step), reader: None };
+    edges.extend(before.writer.and_then(|writer| edge(writer, touch.begin)));
+    if touch.kind == AccessKind::Write {
+        edges.extend(before.reader.and_then(|reader| edge(reader, touch.begin)));
+        return Touched { writer: Some(touch.over), reader: None };
     }
-    let later = |reader: &StepId| positions[reader.index()] > positions[step.index()];
-    Touched { reader: before.reader.filter(later).or(Some(step)), ..before }
+    let later = |reader: &StepId| positions[reader.index()] > positions[touch.over.index()];
+    Touched { reader: before.reader.filter(later).or(Some(touch.over)), ..before }
 }
 
-/// The bytes of roots that a step touches: root, bytes of it, and how; reads first.
-pub(super) fn touches(facts: &Facts, step: StepId) -> Vec<(usize, Span, AccessKind)> {
+/// The bytes of roots that a step touches; reads first.
+pub(super) fn touches(facts: &Facts, step: StepId) -> Vec<Touch> {
     let resolve = |access: &Access| {
         let fact = facts.values.get(access.value.index())?;
         let bytes = access.bytes.unwrap_or(Span::new(0, fact.bytes));
-        Some((fact.root.index(), bytes.shifted(fact.offset), access.kind))
+        let known = |s: &StepId| s.index() < facts.program.steps();
+        Some(Touch {
+            root: fact.root.index(),
+            span: bytes.shifted(fact.offset),
+            kind: access.kind,
+            begin: access.from.filter(known).unwrap_or(step),
+            over: match access.until {
+                Until::After(last) if known(&last) => last,
+                _ => step,
+            },
+        })
     };
-    let mut all: Vec<_> = facts.program.accesses(step).iter().filter_map(resolve).collect();
-    all.sort_by_key(|(.., kind)| *kind == AccessKind::Write);
+    let mut all: Vec<Touch> = facts.program.accesses(step).iter().filter_map(resolve).collect();
+    all.sort_by_key(|touch| touch.kind == AccessKind::Write);
     all
 }

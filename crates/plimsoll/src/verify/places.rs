@@ -91,28 +91,18 @@ impl Check<'_, '_> {
             Place::Bank(_) if info.storage == Storage::External => {
                 Some(Violation::PlacedInBank { value })
             }
-            Place::Outside { root, offset } => self.outside(value, root, offset),
+            Place::Outside { .. } if !self.takes_over_outside(value) => {
+                Some(Violation::PlacedOutside { value })
+            }
             _ => None,
         };
         self.found.extend(violation);
     }
 
-    /// Whether a value is where the caller has a value that it may, or must, overwrite.
+    /// Whether a value is inside the caller's memory of another.
     fn takes_over_outside(&self, value: ValueId) -> bool {
         let Place::Outside { .. } = self.facts.plan.places[value.index()] else { return false };
         self.facts.value(value).at.is_some()
-    }
-
-    /// A root inside the caller's memory of another value must lie within that.
-    fn outside(&self, value: ValueId, root: ValueId, offset: u64) -> Option<Violation> {
-        let known = self.facts.values.get(root.index());
-        let external = matches!(self.facts.plan.places.get(root.index()), Some(Place::External));
-        let fits = known.is_some_and(|of| {
-            let fact = self.facts.value(value);
-            let end = offset.checked_add(fact.bytes).and_then(|e| e.checked_add(fact.guard));
-            end.is_some_and(|end| end <= of.bytes + of.guard)
-        });
-        (!(external && fits) && root != value).then_some(Violation::PlacedOutside { value })
     }
 
     fn view_in_place(&self, value: ValueId, place: Place) -> bool {
@@ -178,7 +168,7 @@ impl Check<'_, '_> {
                 let (step, value) = (Some(step), Some(output));
                 self.found.push(Violation::BadProgram { step, value, why });
             }
-            // Both in memory of the caller's that is not followed: the caller's affair.
+            // Both the caller's, by declaration or because the plan says so: its affair.
             let outside = |v: ValueId| {
                 let place = self.facts.plan.places.get(self.facts.value(v).root.index());
                 matches!(place, Some(Place::External) | None)

@@ -94,16 +94,16 @@ pub(super) fn edges(facts: &Facts) -> Vec<(StepId, StepId)> {
 fn flow(facts: &Facts, edges: &mut Vec<(StepId, StepId)>) {
     let mut touched: Vec<(usize, AccessKind, Span, StepId)> = Vec::new();
     for step in (0..facts.program.steps()).map(StepId::new) {
-        for (root, span, kind) in touches(facts, step) {
-            touched.push((root, kind, span, step));
+        for touch in touches(facts, step) {
+            touched.push((touch.root, touch.kind, touch.span, step));
         }
         for overwrite in facts.overwrites(step).iter().filter(|o| o.must) {
-            let fact = facts.value(overwrite.input);
-            let span = Span::new(0, fact.bytes).shifted(fact.offset);
-            touched.push((fact.root.index(), AccessKind::Read, span, step));
-            let fact = facts.value(overwrite.output);
-            let span = Span::new(0, fact.bytes).shifted(fact.offset);
-            touched.push((fact.root.index(), AccessKind::Write, span, step));
+            let (input, output) = (facts.value(overwrite.input), facts.value(overwrite.output));
+            let both = Span::new(0, output.bytes.min(input.bytes));
+            let read = both.shifted(input.offset);
+            touched.push((input.root.index(), AccessKind::Read, read, step));
+            let written = both.shifted(output.offset);
+            touched.push((output.root.index(), AccessKind::Write, written, step));
         }
     }
     touched.sort_by_key(|(root, kind, ..)| (*root, *kind == AccessKind::Read));

@@ -242,9 +242,13 @@ impl<'a> Judge<'a> {
                     && self.facts.same_place(read, o.input)
             })
         };
+        // What spills behind the output is not read byte by byte before it is written.
+        let (output, input) = (self.facts.value(written), self.facts.value(read));
+        let spills = output.guard > 0 && input.bytes > output.bytes;
         let at_writes = first.overs.map(|over| Mark { at_writes: true, ..over });
         second.step == Some(step)
             && second.writes
+            && !spills
             && declared()
             && Touch { overs: at_writes, ..*first }.before(second, &self.answers)
     }
@@ -255,7 +259,7 @@ impl<'a> Judge<'a> {
         if self.same_owner(a, b) {
             return;
         }
-        let at = Region::new(self.facts.spaces[a.space as usize], a.span.and(b.span));
+        let at = self.facts.region(a.space, a.span.and(b.span));
         let (before, mut first_pair) = (found.len(), None);
         for first in &a.touches {
             for second in &b.touches {

@@ -6,7 +6,7 @@ use plimsoll_pack::Span;
 
 use super::super::before::{Answers, Order};
 use super::super::facts::{Facts, Life, Use};
-use super::super::violation::{Culprit, Region, Thing, Violation};
+use super::super::violation::{Culprit, Thing, Violation};
 use super::pairs::Touch;
 use crate::program::AccessKind;
 
@@ -37,7 +37,7 @@ pub(super) fn check(facts: &Facts, uses: &[Use], order: &Order, found: &mut Vec<
                 // Those that are not before it are said to race with it already.
                 let raced = writes().filter(|write| !before(write, read)).map(|w| w.span);
                 for span in uncovered(read.span, done.chain(raced)) {
-                    let at = Region::new(facts.spaces[read.space as usize], span);
+                    let at = facts.region(read.space, span);
                     let (step, value) = (read.step, read.value);
                     found.push(Violation::ReadBeforeWrite { step, value, at });
                 }
@@ -65,7 +65,7 @@ fn each_pair(uses: &[Use], mut each: impl FnMut(&Use, &Use)) {
 }
 
 fn race(facts: &Facts, write: &Use, other: &Use, answers: &Answers) -> Violation {
-    let at = Region::new(facts.spaces[write.space as usize], write.span.and(other.span));
+    let at = facts.region(write.space, write.span.and(other.span));
     let culprit = |used: &Use| Culprit { thing: Thing::Value(used.value), step: Some(used.step) };
     let (a, b) = (culprit(write), culprit(other));
     if Touch::of_use(other).before(&Touch::of_use(write), answers) {
@@ -86,7 +86,7 @@ fn outputs(facts: &Facts, uses: &[Use], found: &mut Vec<Violation>) {
         let own = uses[first..].iter().take_while(|used| used.root == fact.root);
         let writes = own.filter(|used| used.kind == AccessKind::Write).map(|used| used.span);
         for span in uncovered(span, writes) {
-            let at = Region::new(facts.spaces[space as usize], span);
+            let at = facts.region(space, span);
             found.push(Violation::OutputLost { value, by: None, at });
         }
     }
