@@ -67,8 +67,8 @@ fn a2_a_value_lives_from_its_write_to_its_last_read_and_a_view_keeps_its_root() 
 #[test]
 fn a3_boundary_values_live_through_the_run_unless_inputs_are_reclaimed() {
     let mut program = in_order();
-    let input = program.value(outside(Role::Input, 50));
-    let weight = program.value(outside(Role::Param, 40));
+    let input = program.add(outside(Role::Input, 50));
+    let weight = program.add(outside(Role::Param, 40));
     let (middle, last) = (program.temporary(50), program.output(50));
     program.step(&[input, weight], &[middle]);
     program.step(&[middle], &[last]);
@@ -114,9 +114,9 @@ fn a6_the_tsv_has_three_totals_and_rows_by_offset() {
 #[test]
 fn a7_each_kind_of_boundary_value_is_placed_or_not() {
     let mut program = in_order();
-    let input = program.value(outside(Role::Input, 1));
-    let weight = program.value(outside(Role::Param, 10));
-    let constant = program.value(outside(Role::Constant, 100));
+    let input = program.add(outside(Role::Input, 1));
+    let weight = program.add(outside(Role::Param, 10));
+    let constant = program.add(outside(Role::Constant, 100));
     let output = program.output(1000);
     program.step(&[input, weight, constant], &[output]);
     let with = |inputs, params, constants, outputs| {
@@ -136,14 +136,14 @@ fn a7_each_kind_of_boundary_value_is_placed_or_not() {
 /// A forward program with two weights, and a backward one that borrows them.
 fn borrowing() -> (TestProgram, TestProgram) {
     let mut forward = in_order();
-    let first = forward.value(outside(Role::Param, 40));
-    let second = forward.value(outside(Role::Param, 24));
+    let first = forward.add(outside(Role::Param, 40));
+    let second = forward.add(outside(Role::Param, 24));
     let output = forward.output(10);
     forward.step(&[first, second], &[output]);
     let mut backward = in_order();
     let shared = |bytes| ValueInfo { storage: Storage::Shared, ..outside(Role::Param, bytes) };
-    let first = backward.value(shared(40));
-    let second = backward.value(shared(24));
+    let first = backward.add(shared(40));
+    let second = backward.add(shared(24));
     let (gradient, output) = (backward.temporary(30), backward.output(20));
     backward.step(&[first], &[gradient]);
     backward.step(&[second, gradient], &[output]);
@@ -291,8 +291,8 @@ fn a11_e7_outputs_live_to_the_end_and_nothing_else_does() {
 #[test]
 fn a12_an_empty_input_still_has_an_address_of_its_own() {
     let mut program = in_order();
-    let empty = program.value(outside(Role::Input, 0));
-    let other = program.value(outside(Role::Input, 8));
+    let empty = program.add(outside(Role::Input, 0));
+    let other = program.add(outside(Role::Input, 8));
     let output = program.output(8);
     program.step(&[empty, other], &[output]);
     let mut options = Options::inference();
@@ -308,7 +308,7 @@ fn a12_an_empty_input_still_has_an_address_of_its_own() {
 #[test]
 fn a13_guards_are_left_free_behind_values_at_the_boundary_and_where_declared() {
     let mut program = in_order();
-    let input = program.value(outside(Role::Input, 10));
+    let input = program.add(outside(Role::Input, 10));
     let output = program.output(10);
     program.step(&[input], &[output]);
     let mut options = plain();
@@ -388,7 +388,7 @@ fn a17_an_elided_value_takes_no_bytes_and_nobody_may_touch_it() {
 #[test]
 fn a18_persistent_values_have_bytes_that_nobody_else_ever_uses() {
     let mut program = in_order();
-    let pack = program.value(ValueInfo { storage: Storage::Persistent, ..ValueInfo::new(30) });
+    let pack = program.add(ValueInfo { storage: Storage::Persistent, ..ValueInfo::new(30) });
     let (a, b, c) = (program.temporary(20), program.temporary(20), program.output(20));
     program.step(&[], &[pack]);
     program.step(&[pack], &[a]);
@@ -416,7 +416,7 @@ fn a19_scratch_is_there_during_its_step_only() {
 #[test]
 fn a21_banks_with_caps_take_what_fits_and_the_rest_goes_on() {
     let mut program = in_order();
-    let weights: Vec<ValueId> = (0..4).map(|_| program.value(outside(Role::Param, 40))).collect();
+    let weights: Vec<ValueId> = (0..4).map(|_| program.add(outside(Role::Param, 40))).collect();
     let (a, b) = (program.temporary(50), program.output(60));
     program.step(&weights, &[a]);
     program.step(&[a], &[b]);
@@ -456,7 +456,7 @@ fn a21_banks_with_caps_take_what_fits_and_the_rest_goes_on() {
 #[test]
 fn a22_a_cache_that_is_appended_to_stays_where_it_is() {
     let mut program = in_order();
-    let cache = program.value(ValueInfo { storage: Storage::Persistent, ..ValueInfo::new(64) });
+    let cache = program.add(ValueInfo { storage: Storage::Persistent, ..ValueInfo::new(64) });
     let (token, next, out) = (program.temporary(8), program.temporary(64), program.output(8));
     program.step(&[], &[token]);
     let append = program.step(&[token, cache], &[]);
@@ -554,7 +554,7 @@ fn c3_in_place_takes_over_what_dies_and_never_what_is_needed() {
         let mut program = in_order();
         let first = match role {
             Role::Temporary => program.temporary(40),
-            _ => program.value(outside(role, 40)),
+            _ => program.add(outside(role, 40)),
         };
         let (second, third) = (program.temporary(40), program.output(40));
         if role == Role::Temporary {
@@ -620,7 +620,7 @@ fn c4_values_that_share_memory_are_one_buffer() {
 #[test]
 fn e1_a_view_of_an_external_value_is_resolved_against_it() {
     let mut program = in_order();
-    let weight = program.value(outside(Role::Param, 40));
+    let weight = program.add(outside(Role::Param, 40));
     let slice = program.view(weight, 8, 8);
     let out = program.output(8);
     program.step(&[slice], &[out]);
@@ -647,7 +647,7 @@ fn e4_an_update_does_not_take_over_an_operand_that_is_read_later() {
 #[test]
 fn e6_an_input_that_is_read_late_is_not_overwritten_before() {
     let mut program = in_order();
-    let late = program.value(outside(Role::Input, 30));
+    let late = program.add(outside(Role::Input, 30));
     let (a, b) = (program.temporary(30), program.temporary(30));
     let out = program.output(30);
     program.step(&[], &[a]);
@@ -665,7 +665,7 @@ fn e6_an_input_that_is_read_late_is_not_overwritten_before() {
 #[test]
 fn e8_in_place_over_an_input_only_if_it_is_donated() {
     let mut program = in_order();
-    let input = program.value(outside(Role::Input, 30));
+    let input = program.add(outside(Role::Input, 30));
     let out = program.output(30);
     let step = program.step(&[input], &[out]);
     program.overwrite(step, out, input, false);
