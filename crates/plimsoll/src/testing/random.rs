@@ -324,7 +324,7 @@ impl Maker<'_> {
         let reads = self.program.steps[step].accesses.iter();
         let reads = reads.filter(|a| a.kind == AccessKind::Read).map(|a| a.value);
         let large = reads.filter(|v| self.program.values[v.index()].bytes >= bytes);
-        let Some(input) = large.last() else { return false };
+        let Some(input) = large.rev().next() else { return false };
         if !self.rng.chance(self.shape.overwrites) {
             return false;
         }

@@ -138,7 +138,9 @@ pub(super) fn check(
         let mut pairs = pairs::overlapping(&items, &order, MOST_PAIRS);
         pairs.extend(&neighbours);
         let judge = Judge::new(facts, &items, &order, &pairs);
-        pairs.iter().for_each(|pair| judge.report(*pair, found));
+        for pair in pairs {
+            judge.report(pair, found);
+        }
     }
 }
 
