@@ -202,9 +202,9 @@ impl<'a> Facts<'a> {
                 Some(Place::Outside { root, offset }) => {
                     let base = bases.get(root.index()).copied().flatten();
                     let end = needs.and_then(|needs| offset.checked_add(needs));
-                    let fits = |base: &u64| {
+                    let fits = |_: &u64| {
                         let of = self.value(*root);
-                        end.is_some_and(|end| end <= of.bytes + of.guard) && *base < u64::MAX
+                        end.is_some_and(|end| end <= of.bytes + of.guard)
                     };
                     base.filter(fits).map(|b| At { space: banks as u32, first: b + offset })
                 }
