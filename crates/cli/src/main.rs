@@ -8,6 +8,7 @@ mod check;
 mod claim;
 mod input;
 mod output;
+mod packing;
 mod report;
 mod size;
 mod solve;
