@@ -6,11 +6,13 @@
 mod drawing;
 mod json;
 mod map;
+mod plan;
 mod svg;
 mod text;
 
 pub(crate) use drawing::Drawing;
 pub(crate) use json::SOLUTION_FORMAT;
+pub(crate) use plan::{PlanReport, write_title};
 pub(crate) use svg::{Panel, write_svg};
 pub(crate) use text::{bold, saving_in_words};
 

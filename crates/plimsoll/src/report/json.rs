@@ -12,7 +12,7 @@ use super::Totals;
 use super::follows::follows;
 use crate::ids::{BankId, StepId, ValueId};
 use crate::plan::{Bank, Derivation, Place, Plan, Slot};
-use crate::program::{Program, Storage};
+use crate::program::{Program, Role, Storage};
 
 /// What the `format` key says.
 pub const PLAN_FORMAT: &str = "plimsoll.plan/1";
@@ -74,6 +74,9 @@ struct ValueRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     end: Option<u64>,
     storage: String,
+    /// Who makes it, if not a step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    role: Option<String>,
     /// What it is a view of, and where in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     root: Option<String>,
@@ -120,6 +123,7 @@ pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told) -> String {
             start: member.map(|m| m.live.start.0),
             end: member.map(|m| m.live.end.0),
             storage: storage(place, info.storage).to_owned(),
+            role: role(info.role).map(str::to_owned),
             root: info.view_of.map(|_| name(root.0)),
             root_offset: info.view_of.map(|_| root.1),
             buffer: member.map(|m| m.buffer.0),
@@ -164,6 +168,15 @@ fn storage(place: Place, storage: Storage) -> &'static str {
         (Place::Bank(_), Storage::Persistent) => "persistent",
         (Place::Bank(_), Storage::Shared) => "shared",
         (Place::Bank(_), _) => "arena",
+    }
+}
+
+fn role(role: Role) -> Option<&'static str> {
+    match role {
+        Role::Input => Some("input"),
+        Role::Param => Some("param"),
+        Role::Constant => Some("constant"),
+        Role::Temporary => None,
     }
 }
 
