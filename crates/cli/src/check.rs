@@ -159,6 +159,7 @@ impl Finding {
             Violation::NotFixed { buffer, .. } => ("not-fixed", vec![id(buffer)]),
             Violation::OverCapacity { buffer, .. } => ("over-capacity", vec![id(buffer)]),
             Violation::Overlap { a, b, .. } => ("overlap", vec![id(a), id(b)]),
+            Violation::Conflict { a, b, .. } => ("conflict", vec![id(a), id(b)]),
             _ => ("other", Vec::new()),
         };
         Finding { kind, text: violation.describe(quoted).to_string(), buffers }

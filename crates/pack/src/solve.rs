@@ -16,7 +16,7 @@ use crate::sweep::Sweep;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// The rules to try, in this order; all of them if it is empty.
+    /// The rules to try, in this order; [`Algorithm::portfolio`] if it is empty.
     pub algorithms: Vec<Algorithm>,
     /// How many rules run at once. The answer does not depend on it.
     pub threads: usize,
@@ -165,13 +165,13 @@ pub fn solve(problem: &Problem, options: &Options) -> Outcome {
     }
 }
 
-/// The rules that were asked for, or all; without hints, placing by hints is only another first fit.
+/// The rules that were asked for, or the portfolio; without hints, placing by hints is only another first fit.
 fn worth_trying(problem: &Problem, asked: &[Algorithm]) -> Vec<Algorithm> {
     if !asked.is_empty() {
         return asked.to_vec();
     }
     let hints = problem.buffers().iter().any(|b| b.hint.is_some());
-    Algorithm::all().into_iter().filter(|a| hints || *a != Algorithm::Hinted).collect()
+    Algorithm::portfolio().into_iter().filter(|a| hints || *a != Algorithm::Hinted).collect()
 }
 
 /// The first two buffers that are fixed over each other.

@@ -1,8 +1,8 @@
 //! Best fit: each buffer in the hole that it fills best, above everything if it fits in none.
 //!
 //! Spares large holes for large buffers that come later, so it wins with orders that do not put
-//! the large ones first (by birth on `resnet50`, say). Cost: as first fit, but a query walks all
-//! spans in its way and not only those below its answer.
+//! the large ones first (by birth on `resnet50`, say). Cost: as first fit, but a query goes
+//! on to the 16 lowest holes that are large enough, unless one fits exactly.
 
 use super::{Order, Packing, place_in_order};
 use crate::problem::Problem;

@@ -28,9 +28,8 @@
 mod grid;
 mod probe;
 
-use crate::conflicts::Conflicts;
 use crate::problem::{BufferId, Problem, Span};
-use crate::sweep::{Sections, Strip, Sweep};
+use crate::sweep::{Strip, Sweep};
 use grid::{Grid, Met};
 use probe::{Probe, looked_at, lowest, tightest};
 
@@ -39,9 +38,10 @@ const HOLES: usize = 16;
 
 /// What is placed so far.
 pub(crate) struct Timeline<'s> {
+    problem: &'s Problem,
     sweep: &'s Sweep,
-    /// Pairs that are kept apart whatever their lives, and where buffers are placed for their sake.
-    conflicts: Option<&'s Conflicts>,
+    /// Where buffers are, for the sake of pairs that are kept apart whatever their lives; empty
+    /// if there are none.
     placed: Vec<Option<Span>>,
     grid: Grid,
     /// By block.
@@ -62,18 +62,14 @@ struct Node {
     any: Spans,
 }
 
-/// Pieces that cover a part of one block, by their lowest byte; two parallel arrays.
+/// Pieces that cover a part of one block, by their lowest byte.
 #[derive(Clone, Default)]
-struct Partial {
-    spans: Vec<Span>,
-    times: Vec<Sections>,
-}
+struct Partial(Vec<Strip>);
 
 impl Partial {
     fn add(&mut self, piece: Strip) {
-        let at = self.spans.partition_point(|s| s.lo < piece.span.lo);
-        self.spans.insert(at, piece.span);
-        self.times.insert(at, piece.sections);
+        let at = self.0.partition_point(|p| p.span.lo < piece.span.lo);
+        self.0.insert(at, piece);
     }
 }
 
@@ -100,11 +96,10 @@ impl<'s> Timeline<'s> {
     /// An empty timeline. O(n).
     pub(crate) fn new(problem: &'s Problem, sweep: &'s Sweep) -> Self {
         let grid = Grid::new(sweep, problem.ids());
-        let conflicts = problem.conflicts();
-        let placed = conflicts.map_or(Vec::new(), |_| vec![None; problem.len()]);
+        let placed = problem.conflicts().map_or(Vec::new(), |_| vec![None; problem.len()]);
         let levels = grid.widths.iter().map(|width| vec![Node::default(); *width]).collect();
         let partial = vec![Partial::default(); grid.widths[0]];
-        Timeline { sweep, conflicts, placed, grid, partial, levels, met: Vec::new(), work: 0 }
+        Timeline { problem, sweep, placed, grid, partial, levels, met: Vec::new(), work: 0 }
     }
 
     /// Spans looked at so far: the measure of work.
@@ -133,8 +128,7 @@ impl<'s> Timeline<'s> {
     pub(crate) fn place(&mut self, id: BufferId, offset: u64) {
         let sweep = self.sweep;
         if let Some(placed) = self.placed.get_mut(id.index()) {
-            let reach = sweep.pieces(id).iter().map(|p| p.span.hi).max();
-            *placed = reach.map(|hi| Span::new(offset, offset + hi));
+            *placed = Some(Span::new(offset, offset + self.problem.buffer(id).size));
         }
         for piece in sweep.pieces(id) {
             let piece = Strip { span: piece.span.shifted(offset), ..*piece };
@@ -153,7 +147,7 @@ impl<'s> Timeline<'s> {
 
     /// The bytes of all that are placed and kept apart from the buffer whatever their lives.
     fn kept_apart(&self, id: BufferId) -> Spans {
-        let Some(conflicts) = self.conflicts else { return Spans::default() };
+        let Some(conflicts) = self.problem.conflicts() else { return Spans::default() };
         let mut spans: Vec<Span> =
             conflicts.of(id).filter_map(|other| self.placed[other.index()]).collect();
         spans.sort_unstable();
@@ -168,10 +162,12 @@ impl<'s> Timeline<'s> {
     /// Asks with one probe for each set that could hold something in the buffer's way.
     fn query(&mut self, id: BufferId, ask: impl FnOnce(&mut [Probe<'_>]) -> u64) -> u64 {
         let apart = self.kept_apart(id);
-        let Timeline { sweep, grid, partial, levels, met, work, .. } = self;
+        let Timeline { problem, sweep, grid, partial, levels, met, work, .. } = self;
         let mut probes = Vec::with_capacity(16);
-        if let (Some(piece), false) = (sweep.pieces(id).first(), apart.0.is_empty()) {
-            probes.push(Probe::disjoint(&apart.0, *piece));
+        if !apart.0.is_empty() {
+            // All of the buffer is kept apart, not only what it uses.
+            let span = Span::new(0, problem.buffer(id).size);
+            probes.push(Probe::disjoint(&apart.0, Strip { sections: sweep.life(id), span }));
         }
         for piece in sweep.pieces(id) {
             grid.meet(piece.sections, met);
@@ -181,9 +177,8 @@ impl<'s> Timeline<'s> {
                 if !spans.is_empty() {
                     probes.push(Probe::disjoint(spans, *piece));
                 }
-                if !*whole && *level == 0 && !partial[*node].spans.is_empty() {
-                    let Partial { spans, times } = &partial[*node];
-                    probes.push(Probe::timed(spans, times, *piece));
+                if !*whole && *level == 0 && !partial[*node].0.is_empty() {
+                    probes.push(Probe::timed(&partial[*node].0, *piece));
                 }
             }
         }

@@ -1,18 +1,14 @@
 //! Walks up lists of taken spans, to find where something still fits.
 
 use crate::problem::Span;
-use crate::sweep::{Sections, Strip};
+use crate::sweep::Strip;
 
 /// A walk up one list of taken spans, on behalf of one piece of a buffer.
 ///
 /// The offset that is asked for only grows, so a span that is behind stays behind and every span
 /// is looked at once.
 pub(super) struct Probe<'t> {
-    /// By lowest byte.
-    spans: &'t [Span],
-    /// When each is taken, if that matters. If it does not, the spans are disjoint, and their
-    /// highest bytes are in order too.
-    times: Option<&'t [Sections]>,
+    taken: Taken<'t>,
     /// The bytes of the buffer that are asked for, and when.
     piece: Strip,
     /// The next span to look at.
@@ -21,39 +17,65 @@ pub(super) struct Probe<'t> {
     looked_at: u64,
 }
 
+/// Taken spans, by their lowest byte.
+enum Taken<'t> {
+    /// All in the way, none meeting another, so that their highest bytes are in order too.
+    Disjoint(&'t [Span]),
+    /// In the way at their times only; they may meet each other.
+    Timed(&'t [Strip]),
+}
+
 impl<'t> Probe<'t> {
     /// A walk up disjoint spans that are all in the way.
     pub(super) fn disjoint(spans: &'t [Span], piece: Strip) -> Self {
-        Probe { spans, times: None, piece, at: 0, looked_at: 1 }
+        Probe { taken: Taken::Disjoint(spans), piece, at: 0, looked_at: 1 }
     }
 
-    /// A walk up spans that may meet each other, and that are in the way at their times only.
-    pub(super) fn timed(spans: &'t [Span], times: &'t [Sections], piece: Strip) -> Self {
-        Probe { times: Some(times), ..Probe::disjoint(spans, piece) }
+    /// A walk up pieces that may meet each other, and that are in the way at their times only.
+    pub(super) fn timed(pieces: &'t [Strip], piece: Strip) -> Self {
+        Probe { taken: Taken::Timed(pieces), piece, at: 0, looked_at: 1 }
     }
 
     /// The lowest offset of at least `offset` that is free here.
-    fn push(&mut self, mut offset: u64) -> u64 {
-        if self.times.is_none() {
-            self.leap(offset + self.piece.span.lo);
+    fn push(&mut self, offset: u64) -> u64 {
+        match self.taken {
+            Taken::Disjoint(spans) => self.push_disjoint(spans, offset),
+            Taken::Timed(pieces) => self.push_timed(pieces, offset),
         }
-        while let Some(span) = self.spans.get(self.at) {
+    }
+
+    fn push_disjoint(&mut self, spans: &[Span], mut offset: u64) -> u64 {
+        self.leap(spans, offset + self.piece.span.lo);
+        while let Some(span) = spans.get(self.at) {
             if span.lo >= offset + self.piece.span.hi {
                 break;
             }
-            if span.hi > offset + self.piece.span.lo && self.in_the_way() {
-                offset = span.hi - self.piece.span.lo;
-            }
+            offset = span.hi - self.piece.span.lo;
             self.at += 1;
             self.looked_at += 1;
         }
         offset
     }
 
+    fn push_timed(&mut self, pieces: &[Strip], mut offset: u64) -> u64 {
+        let before = self.at;
+        while let Some(Strip { sections, span }) = pieces.get(self.at) {
+            if span.lo >= offset + self.piece.span.hi {
+                break;
+            }
+            if span.hi > offset + self.piece.span.lo && sections.meets(self.piece.sections) {
+                offset = span.hi - self.piece.span.lo;
+            }
+            self.at += 1;
+        }
+        self.looked_at += (self.at - before) as u64;
+        offset
+    }
+
     /// Goes on to the first span that ends above `byte`, in steps that double: another list may
     /// have pushed the offset far up.
-    fn leap(&mut self, byte: u64) {
-        let ahead = &self.spans[self.at..];
+    fn leap(&mut self, spans: &[Span], byte: u64) {
+        let ahead = &spans[self.at..];
         let mut step = 1;
         while step < ahead.len() && ahead[step].hi <= byte {
             step *= 2;
@@ -66,15 +88,15 @@ impl<'t> Probe<'t> {
     /// Where the next span in the way limits the buffer: the highest offset below it and the
     /// lowest offset above it.
     fn ahead(&mut self) -> Option<(u64, u64)> {
-        while self.at < self.spans.len() && !self.in_the_way() {
-            self.at += 1;
-        }
-        let span = self.spans.get(self.at)?;
+        let span = match self.taken {
+            Taken::Disjoint(spans) => *spans.get(self.at)?,
+            Taken::Timed(pieces) => {
+                let in_the_way = |p: &Strip| p.sections.meets(self.piece.sections);
+                self.at += pieces[self.at..].iter().position(in_the_way)?;
+                pieces[self.at].span
+            }
+        };
         Some((span.lo - self.piece.span.hi, span.hi - self.piece.span.lo))
-    }
-
-    fn in_the_way(&self) -> bool {
-        self.times.is_none_or(|times| times[self.at].meets(self.piece.sections))
     }
 }
 
