@@ -3,6 +3,7 @@
 //! A [`Program`] declares what every step does to memory; [`plan()`] decides what shares bytes with
 //! what and where everything is, and [`verify()`] says independently whether a plan is right.
 
+pub mod annotate;
 mod assemble;
 mod banks;
 mod door;
@@ -25,8 +26,13 @@ mod program;
 mod report;
 mod reuse;
 mod schedule;
+mod scheduled;
 mod shape;
 mod shared;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing_graph;
+pub mod text;
+pub mod training_json;
 mod verify;
 mod width;
 
@@ -50,6 +56,7 @@ pub use program::{
 };
 pub use report::{PLAN_FORMAT, PlanReadError, Told, Totals, read_plan, write_plan, write_tsv};
 pub use schedule::{OrderError, order_by_names, topological_order};
+pub use scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
 pub use shape::{Dim, Elements, Shape};
 pub use shared::{SharedLayout, SharedLayoutError, SharedSlot};
 pub use verify::{Rejected, VerifiedPlan, verify};

@@ -20,7 +20,7 @@ pub use alias::{Alias, Aliases};
 pub use builder::GraphBuilder;
 pub use error::{GraphError, NodeFault, ValueFault};
 pub(crate) use flow::{Flow, cycle_error};
-pub(crate) use fold::Folds;
+pub(crate) use fold::{Folds, read_through};
 pub use node::{End, Node, NodeId, Window};
 pub(crate) use value::Bytes;
 pub use value::Value;

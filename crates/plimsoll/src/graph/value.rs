@@ -91,9 +91,11 @@ impl Value {
 
     /// Its size with slots of so many bits.
     pub(crate) fn size(&self, slot_bits: u64) -> Bytes {
-        if let Some(bytes) = self.bytes {
-            return Bytes::Known(bytes);
-        }
+        self.bytes.map_or_else(|| self.shape_size(slot_bits), Bytes::Known)
+    }
+
+    /// What its elements take with slots of so many bits.
+    pub(crate) fn shape_size(&self, slot_bits: u64) -> Bytes {
         match self.shape.elements() {
             Elements::Known(elements) => {
                 packed_bytes(elements, slot_bits).map_or(Bytes::TooMany, Bytes::Known)

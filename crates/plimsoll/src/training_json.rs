@@ -1,0 +1,417 @@
+//! Reads graphs of forward and backward passes from JSON.
+//!
+//! One object: `tensors` (id, name, bytes, dtype, shape, stride, kind), `nodes` in program order
+//! (id, op, inputs, outputs and optionally `view_of`, `view_like`, `mutates`), and `outputs`, the
+//! ids of tensors that live to the end. Other fields are left alone.
+//!
+//! - A view has no bytes of its own. Where in the other tensor it begins is known only for the
+//!   whole of it and for the parts of a split on the outermost axis. Any other (a slice, something
+//!   transposed or expanded) is taken for a view of the whole: a read of it reads all of the root.
+//! - Ops are those of ATen. Elementwise ones, softmaxes and norms become the families that may
+//!   overwrite, if input and output are laid out alike; all others get the safe default.
+//! - An op that `mutates` a tensor must write over it.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::Deserialize;
+
+use crate::dtype::Dtype;
+use crate::graph::{Graph, GraphBuilder, GraphError, Node, Value};
+use crate::ids::ValueId;
+use crate::op::Op;
+use crate::program::{Overwrite, Role, View};
+use crate::shape::Shape;
+
+/// Why bytes are no such graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TrainingJsonError {
+    /// Not JSON, or not of that form.
+    Json {
+        /// The line, from 1.
+        line: usize,
+        /// The column in it.
+        column: usize,
+        /// What was expected.
+        message: String,
+    },
+    /// Something is wrong with a tensor.
+    Tensor {
+        /// Its name.
+        name: String,
+        /// What.
+        fault: String,
+    },
+    /// Something is wrong with a node.
+    Node {
+        /// Its id.
+        id: u64,
+        /// Its op.
+        op: String,
+        /// What.
+        fault: String,
+    },
+    /// An output that is not there.
+    UnknownOutput(u64),
+    /// The graph breaks a rule.
+    Graph(GraphError),
+}
+
+impl fmt::Display for TrainingJsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TrainingJsonError::Json { line, column, message } => {
+                write!(f, "{line}:{column}: {message}")
+            }
+            TrainingJsonError::Tensor { name, fault } => write!(f, "tensor `{name}`: {fault}"),
+            TrainingJsonError::Node { id, op, fault } => write!(f, "node {id} ({op}): {fault}"),
+            TrainingJsonError::UnknownOutput(id) => write!(f, "there is no tensor {id} to output"),
+            TrainingJsonError::Graph(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for TrainingJsonError {}
+
+impl From<GraphError> for TrainingJsonError {
+    fn from(error: GraphError) -> Self {
+        TrainingJsonError::Graph(error)
+    }
+}
+
+#[derive(Deserialize)]
+struct Document {
+    tensors: Vec<Tensor>,
+    nodes: Vec<Step>,
+    outputs: Vec<u64>,
+}
+
+#[derive(Deserialize)]
+struct Tensor {
+    id: u64,
+    name: String,
+    bytes: u64,
+    dtype: String,
+    shape: Vec<u64>,
+    stride: Option<Vec<i64>>,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Input,
+    Param,
+    Constant,
+    Intermediate,
+    Output,
+}
+
+#[derive(Deserialize)]
+struct Step {
+    id: u64,
+    op: String,
+    inputs: Vec<u64>,
+    outputs: Vec<u64>,
+    view_of: Option<u64>,
+    view_like: Option<u64>,
+    mutates: Option<OneOrMany>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(u64),
+    Many(Vec<u64>),
+}
+
+impl Step {
+    fn fault(&self, fault: impl Into<String>) -> TrainingJsonError {
+        TrainingJsonError::Node { id: self.id, op: self.op.clone(), fault: fault.into() }
+    }
+
+    /// What its outputs are views of.
+    fn root(&self) -> Option<u64> {
+        self.view_of.or(self.view_like)
+    }
+
+    /// The op without its name space and overload: `aten.add.Tensor` is `add`.
+    fn base(&self) -> &str {
+        let name = self.op.strip_prefix("aten.").unwrap_or(&self.op);
+        name.split('.').next().unwrap_or(name)
+    }
+}
+
+/// The graph that the bytes of such a file describe.
+pub fn read(bytes: &[u8]) -> Result<Graph, TrainingJsonError> {
+    let document: Document = serde_json::from_slice(bytes).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        TrainingJsonError::Json { line, column, message: error.to_string() }
+    })?;
+    let mut reader = Reader {
+        document: &document,
+        builder: GraphBuilder::new(),
+        index: HashMap::new(),
+        sizes: Vec::new(),
+    };
+    for (index, tensor) in document.tensors.iter().enumerate() {
+        reader.tensor(index, tensor)?;
+    }
+    for step in &document.nodes {
+        reader.step(step)?;
+    }
+    reader.outputs()?;
+    Ok(reader.builder.finish()?)
+}
+
+struct Reader<'d> {
+    document: &'d Document,
+    builder: GraphBuilder,
+    /// From ids of tensors to their indices, which are those of values.
+    index: HashMap<u64, usize>,
+    /// Of values: of views, that of the part that is taken for them.
+    sizes: Vec<u64>,
+}
+
+impl Reader<'_> {
+    fn tensor(&mut self, index: usize, tensor: &Tensor) -> Result<(), TrainingJsonError> {
+        let fault = |fault: String| TrainingJsonError::Tensor { name: tensor.name.clone(), fault };
+        let dtype = torch_dtype(&tensor.dtype)
+            .ok_or_else(|| fault(format!("`{}` is not an element type", tensor.dtype)))?;
+        if self.index.insert(tensor.id, index).is_some() {
+            return Err(fault(format!("there is another tensor {}", tensor.id)));
+        }
+        let rank = tensor.stride.as_ref().map_or(tensor.shape.len(), Vec::len);
+        if rank != tensor.shape.len() {
+            return Err(fault(format!("{rank} strides for {} dims", tensor.shape.len())));
+        }
+        let role = match tensor.kind {
+            Kind::Input => Role::Input,
+            Kind::Param => Role::Param,
+            Kind::Constant => Role::Constant,
+            Kind::Intermediate | Kind::Output => Role::Temporary,
+        };
+        let mut value =
+            Value::new(&tensor.name, dtype, Shape::from(&tensor.shape[..])).with_role(role);
+        value.bytes = Some(tensor.bytes);
+        let id = self.builder.value(value)?;
+        self.sizes.push(tensor.bytes);
+        self.drop_plain_size(id);
+        Ok(())
+    }
+
+    /// A size that follows from type and shape need not be said.
+    fn drop_plain_size(&mut self, id: ValueId) {
+        let value = self.builder.value_mut(id);
+        let plain = value.shape_size(value.dtype.bits()).known();
+        if plain == value.bytes {
+            value.bytes = None;
+        }
+    }
+
+    fn index(&self, step: &Step, id: u64) -> Result<usize, TrainingJsonError> {
+        let index = self.index.get(&id).copied();
+        index.ok_or_else(|| step.fault(format!("there is no tensor {id}")))
+    }
+
+    fn values(&self, step: &Step, ids: &[u64]) -> Result<Vec<ValueId>, TrainingJsonError> {
+        ids.iter().map(|id| self.index(step, *id).map(ValueId::new)).collect()
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), TrainingJsonError> {
+        let inputs = self.values(step, &step.inputs)?;
+        let outputs = self.values(step, &step.outputs)?;
+        let first = outputs.first();
+        let name = first.map_or_else(
+            || format!("{} {}", step.op, step.id),
+            |value| self.document.tensors[value.index()].name.clone(),
+        );
+        let op = if step.root().is_some() { Op::Custom } else { self.op(step, &inputs, &outputs) };
+        let mut node = Node::new(name, op, &inputs, &outputs).with_kind(&step.op);
+        if let Some(root) = step.root() {
+            let root = ValueId::new(self.index(step, root)?);
+            self.views(step, root, &outputs)?;
+        }
+        for (index, input) in self.mutated(step)?.into_iter().enumerate() {
+            let output = *outputs
+                .get(index)
+                .ok_or_else(|| step.fault("it changes more tensors than it has outputs"))?;
+            let target = self.builder.value_mut(input);
+            target.donated |= target.is_given();
+            node.overwrites.push(Overwrite { output, input, must: true });
+        }
+        self.builder.node(node)?;
+        Ok(())
+    }
+
+    fn mutated(&self, step: &Step) -> Result<Vec<ValueId>, TrainingJsonError> {
+        match &step.mutates {
+            None => Ok(Vec::new()),
+            Some(OneOrMany::One(id)) => self.values(step, &[*id]),
+            Some(OneOrMany::Many(ids)) => self.values(step, ids),
+        }
+    }
+
+    /// Declares the outputs of a step to be views.
+    fn views(
+        &mut self,
+        step: &Step,
+        root: ValueId,
+        outputs: &[ValueId],
+    ) -> Result<(), TrainingJsonError> {
+        let all = self.sizes[root.index()];
+        let parts: Vec<u64> = outputs.iter().map(|value| self.sizes[value.index()]).collect();
+        if step.view_like.is_some() && parts.iter().any(|part| *part != all) {
+            return Err(step.fault(format!("a reshape of {all} bytes into {parts:?}")));
+        }
+        let dense = |value: &ValueId| is_contiguous(&self.document.tensors[value.index()]);
+        let sum = parts.iter().try_fold(0u64, |sum, part| sum.checked_add(*part));
+        let split = dense(&root) && outputs.iter().all(dense) && sum == Some(all);
+        let mut offset = 0;
+        for (value, part) in outputs.iter().zip(parts) {
+            let bytes = if split { part } else { all };
+            let declared = self.builder.value_mut(*value);
+            declared.view = Some(View { of: root, offset: if split { offset } else { 0 } });
+            declared.bytes = Some(bytes);
+            self.sizes[value.index()] = bytes;
+            self.drop_plain_size(*value);
+            offset += part;
+        }
+        Ok(())
+    }
+
+    /// The family of an op. One that may overwrite an operand only if the two are laid out alike.
+    fn op(&self, step: &Step, inputs: &[ValueId], outputs: &[ValueId]) -> Op {
+        let Some(output) = outputs.first().map(|value| &self.document.tensors[value.index()])
+        else {
+            return Op::ShapeOf;
+        };
+        let inputs: Vec<&Tensor> =
+            inputs.iter().map(|value| &self.document.tensors[value.index()]).collect();
+        let alike = inputs.iter().all(|i| i.shape != output.shape || strides(i) == strides(output));
+        let family = match step.base() {
+            "_to_copy" if inputs.first().is_some_and(|i| i.dtype == output.dtype) => Op::Copy,
+            "_to_copy" => Op::Cast,
+            base => family(base, inputs.len()),
+        };
+        if alike { family } else { Op::Custom }
+    }
+
+    fn outputs(&mut self) -> Result<(), TrainingJsonError> {
+        let mut is_output = vec![false; self.document.tensors.len()];
+        for id in &self.document.outputs {
+            let index = self.index.get(id).ok_or(TrainingJsonError::UnknownOutput(*id))?;
+            if !std::mem::replace(&mut is_output[*index], true) {
+                self.builder.output(ValueId::new(*index));
+            }
+        }
+        for (index, tensor) in self.document.tensors.iter().enumerate() {
+            if tensor.kind == Kind::Output && !is_output[index] {
+                self.builder.output(ValueId::new(index));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The strides of axes that have more than one element; the others mean nothing.
+fn strides(tensor: &Tensor) -> Option<Vec<i64>> {
+    let strides = tensor.stride.as_ref()?.iter().zip(&tensor.shape);
+    Some(strides.filter(|(_, dim)| **dim != 1).map(|(stride, _)| *stride).collect())
+}
+
+/// Whether elements follow each other in order, without holes.
+fn is_contiguous(tensor: &Tensor) -> bool {
+    let Some(stride) = &tensor.stride else {
+        return true;
+    };
+    let mut expected = 1u64;
+    for (dim, stride) in tensor.shape.iter().zip(stride).rev() {
+        if *dim != 1 && u64::try_from(*stride) != Ok(expected) {
+            return false;
+        }
+        expected = expected.saturating_mul(*dim);
+    }
+    true
+}
+
+/// The family of an op of ATen on so many tensors; scalars are not counted.
+fn family(base: &str, inputs: usize) -> Op {
+    match base {
+        "add" | "sub" | "mul" | "div" | "pow" | "eq" | "ne" | "le" | "lt" | "ge" | "gt"
+        | "maximum" | "minimum" | "bitwise_and" | "bitwise_or" | "logical_and" | "logical_or" => {
+            if inputs == 1 {
+                Op::Unary
+            } else {
+                Op::Binary
+            }
+        }
+        "threshold_backward"
+        | "gelu_backward"
+        | "silu_backward"
+        | "sigmoid_backward"
+        | "tanh_backward"
+        | "hardtanh_backward"
+        | "hardswish_backward"
+        | "hardsigmoid_backward"
+        | "leaky_relu_backward"
+        | "elu_backward"
+        | "native_dropout_backward"
+        | "_softmax_backward_data"
+        | "_log_softmax_backward_data" => Op::Binary,
+        "relu" | "gelu" | "silu" | "sigmoid" | "tanh" | "hardtanh" | "hardswish"
+        | "hardsigmoid" | "leaky_relu" | "elu" | "exp" | "log" | "neg" | "abs" | "sqrt"
+        | "rsqrt" | "erf" | "sin" | "cos" | "reciprocal" | "native_dropout" | "logical_not" => {
+            Op::Unary
+        }
+        "where" => Op::Where,
+        "clamp" | "clamp_min" | "clamp_max" => Op::Clamp,
+        "clone" => Op::Copy,
+        "_softmax" | "_log_softmax" | "_safe_softmax" => Op::Softmax,
+        "native_layer_norm"
+        | "native_group_norm"
+        | "native_batch_norm"
+        | "_native_batch_norm_legit"
+        | "_native_batch_norm_legit_functional"
+        | "_native_batch_norm_legit_no_training" => Op::Norm,
+        "cumsum" | "cumprod" => Op::Scan,
+        "mm" | "bmm" | "addmm" | "baddbmm" | "matmul" => Op::MatMul,
+        "mean" | "sum" | "amax" | "amin" | "var" => Op::Reduce,
+        "embedding" | "gather" | "index" | "index_select" => Op::Gather,
+        "ones_like" | "zeros_like" | "empty_like" | "new_ones" | "new_zeros" => Op::ShapeOf,
+        "arange" | "zeros" | "ones" | "full" | "scalar_tensor" => Op::Fill,
+        _ => Op::Custom,
+    }
+}
+
+/// The element type that torch calls so.
+fn torch_dtype(name: &str) -> Option<Dtype> {
+    Some(match name {
+        "float32" => Dtype::F32,
+        "float64" => Dtype::F64,
+        "float16" => Dtype::F16,
+        "bfloat16" => Dtype::Bf16,
+        "int64" => Dtype::I64,
+        "int32" => Dtype::I32,
+        "int16" => Dtype::I16,
+        "int8" => Dtype::I8,
+        "uint64" => Dtype::U64,
+        "uint32" => Dtype::U32,
+        "uint16" => Dtype::U16,
+        "uint8" => Dtype::U8,
+        "bool" => Dtype::Bool,
+        "complex64" => Dtype::C64,
+        "complex128" => Dtype::C128,
+        "float8_e4m3fn" => Dtype::F8E4m3fn,
+        "float8_e4m3fnuz" => Dtype::F8E4m3fnuz,
+        "float8_e5m2" => Dtype::F8E5m2,
+        "float8_e5m2fnuz" => Dtype::F8E5m2fnuz,
+        "float8_e8m0fnu" => Dtype::F8E8m0,
+        name => name.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+#[path = "training_json_tests.rs"]
+mod tests;
