@@ -29,11 +29,13 @@ mod schedule;
 mod scheduled;
 mod shape;
 mod shared;
+#[cfg(feature = "testing")]
+pub mod testing;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing_graph;
 pub mod text;
 pub mod training_json;
-mod verify;
+pub mod verify;
 mod width;
 
 pub use dtype::{Class, Dtype, UnknownDtype};
@@ -59,5 +61,5 @@ pub use schedule::{OrderError, order_by_names, topological_order};
 pub use scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
 pub use shape::{Dim, Elements, Shape};
 pub use shared::{SharedLayout, SharedLayoutError, SharedSlot};
-pub use verify::{Rejected, VerifiedPlan, verify};
+pub use verify::{Rejected, VerifiedPlan, Violation, verify, violations};
 pub use width::{UnknownWidth, Width};

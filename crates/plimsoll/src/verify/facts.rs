@@ -1,0 +1,393 @@
+//! What the program and the plan say of each value, brought together: whose bytes it is, where
+//! they are, and for how long they matter.
+//!
+//! A value is the bytes of its *root*, found along [`view_of`](crate::ValueInfo::view_of). A root
+//! is in a *space*: a bank, or the caller's memory, which is one space in which all roots that are
+//! outside of the plan follow one another. Values that must overwrite one another are one *family*: what the last of them
+//! leaves is what the next run finds in the first. O(values + declarations).
+
+use plimsoll_pack::Span;
+
+use super::violation::{Region, Space, Violation};
+use crate::ids::{BankId, StepId, ValueId};
+use crate::plan::{Place, Plan};
+use crate::program::{Access, AccessKind, Overwrite, Program, Role, Storage, Until, ValueInfo};
+
+/// Program and plan, resolved.
+pub(super) struct Facts<'a> {
+    pub(super) program: &'a dyn Program,
+    pub(super) plan: &'a Plan,
+    pub(super) values: Vec<Fact>,
+    /// What is in the space of the caller's memory: the first byte of each root there.
+    outside: Vec<(u64, ValueId)>,
+    /// Roots of the caller's that are not ours to change.
+    lent: Vec<ValueId>,
+}
+
+/// What is known of a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fact {
+    pub(super) bytes: u64,
+    pub(super) guard: u64,
+    pub(super) root: ValueId,
+    /// The first byte in the root.
+    pub(super) offset: u64,
+    /// Where it is, if it is followed.
+    pub(super) at: Option<At>,
+    pub(super) life: Life,
+    /// Of a root: nobody but its family may ever write it.
+    pub(super) protected: bool,
+    /// Of a root: the first of the values that must overwrite one another.
+    pub(super) family: ValueId,
+    pub(super) output: bool,
+    pub(super) elided: bool,
+}
+
+/// A byte of a space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct At {
+    pub(super) space: u32,
+    pub(super) first: u64,
+}
+
+/// Since when the bytes of a root hold something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Life {
+    /// Since a step has written them, in this run.
+    Temporary,
+    /// Since the start of the run.
+    Input,
+    /// Since before the first run.
+    Resident,
+}
+
+/// A declared access to bytes that are followed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Use {
+    pub(super) step: StepId,
+    pub(super) value: ValueId,
+    pub(super) root: ValueId,
+    pub(super) space: u32,
+    /// The bytes of the space.
+    pub(super) span: Span,
+    /// How many bytes behind them may be written too.
+    pub(super) guard: u64,
+    pub(super) kind: AccessKind,
+    pub(super) from: Option<StepId>,
+    pub(super) until: Until,
+}
+
+impl Use {
+    /// Whether it begins where its own step does.
+    pub(super) fn begins_with_step(&self) -> bool {
+        self.from.is_none_or(|from| from == self.step)
+    }
+}
+
+impl<'a> Facts<'a> {
+    /// Resolves everything; says what in the program cannot be.
+    pub(super) fn derive(
+        program: &'a dyn Program,
+        plan: &'a Plan,
+        found: &mut Vec<Violation>,
+    ) -> Self {
+        let infos: Vec<ValueInfo> =
+            (0..program.values()).map(|v| program.value(ValueId::new(v))).collect();
+        let roots = roots(&infos, found);
+        let families = families(program, &roots);
+        let mut values: Vec<Fact> = Vec::with_capacity(infos.len());
+        for (index, info) in infos.iter().enumerate() {
+            let (root, offset) = roots[index];
+            let of_root = &infos[root.index()];
+            let head = &infos[families[root.index()].index()];
+            values.push(Fact {
+                bytes: info.bytes,
+                guard: info.guard,
+                root,
+                offset,
+                at: None,
+                life: if families[root.index()] == root { life(of_root) } else { Life::Temporary },
+                protected: survives(head) && !head.donated,
+                family: families[root.index()],
+                output: info.output,
+                elided: of_root.elided || info.elided,
+            });
+        }
+        let mut facts = Facts { program, plan, values, outside: Vec::new(), lent: Vec::new() };
+        facts.locate();
+        facts.check_declarations(found);
+        facts
+    }
+
+    /// How many spaces there are: the banks, and the caller's memory.
+    pub(super) fn spaces(&self) -> usize {
+        self.plan.banks.len() + 1
+    }
+
+    pub(super) fn value(&self, value: ValueId) -> &Fact {
+        &self.values[value.index()]
+    }
+
+    /// Every value, in order.
+    pub(super) fn ids(&self) -> impl Iterator<Item = ValueId> + use<> {
+        (0..self.values.len()).map(ValueId::new)
+    }
+
+    /// The bytes of a value in its space.
+    pub(super) fn span(&self, value: ValueId) -> Option<(u32, Span)> {
+        let fact = self.value(value);
+        let at = fact.at?;
+        Some((at.space, Span::new(at.first, at.first + fact.bytes)))
+    }
+
+    /// The accesses of a step to bytes that are followed.
+    pub(super) fn uses(&self, step: StepId, mut each: impl FnMut(Use)) {
+        for access in self.program.accesses(step).iter() {
+            if let Some(used) = self.used(step, access) {
+                each(used);
+            }
+        }
+    }
+
+    fn used(&self, step: StepId, access: &Access) -> Option<Use> {
+        let fact = self.values.get(access.value.index())?;
+        let at = fact.at.filter(|_| !fact.elided)?;
+        let bytes = access.bytes.unwrap_or(Span::new(0, fact.bytes));
+        if bytes.hi > fact.bytes || self.fault(access).is_some() {
+            return None;
+        }
+        let writes_end = access.kind == AccessKind::Write && bytes.hi == fact.bytes;
+        Some(Use {
+            step,
+            value: access.value,
+            root: fact.root,
+            space: at.space,
+            span: bytes.shifted(at.first),
+            guard: if writes_end { fact.guard } else { 0 },
+            kind: access.kind,
+            from: access.from,
+            until: access.until,
+        })
+    }
+
+    /// The declared overwrites of a step of which both sides are known.
+    pub(super) fn overwrites(&self, step: StepId) -> Vec<Overwrite> {
+        let known = |v: ValueId| v.index() < self.values.len();
+        let all = self.program.overwrites(step);
+        all.iter().copied().filter(|o| known(o.output) && known(o.input)).collect()
+    }
+
+    /// Whether two values begin at the same byte.
+    pub(super) fn same_place(&self, a: ValueId, b: ValueId) -> bool {
+        let (a, b) = (self.value(a), self.value(b));
+        a.at.is_some() && a.at == b.at
+    }
+
+    /// Finds the bytes of every root, and of its views with it.
+    fn locate(&mut self) {
+        let bases = self.bases();
+        let banks = self.plan.banks.len();
+        let mut at: Vec<Option<At>> = Vec::with_capacity(self.values.len());
+        for value in self.ids() {
+            let own = self.value(value);
+            let needs = own.bytes.checked_add(own.guard);
+            at.push(match self.plan.places.get(value.index()) {
+                Some(Place::Bank(slot)) if slot.bank.index() < banks => {
+                    Some(At { space: slot.bank.0, first: slot.offset })
+                }
+                Some(Place::External) => {
+                    bases[value.index()].map(|first| At { space: banks as u32, first })
+                }
+                Some(Place::Outside { root, offset }) => {
+                    let base = bases.get(root.index()).copied().flatten();
+                    let end = needs.and_then(|needs| offset.checked_add(needs));
+                    let fits = |base: &u64| {
+                        let of = self.value(*root);
+                        end.is_some_and(|end| end <= of.bytes + of.guard) && *base < u64::MAX
+                    };
+                    base.filter(fits).map(|b| At { space: banks as u32, first: b + offset })
+                }
+                _ => None,
+            });
+        }
+        for value in self.ids() {
+            let fact = self.value(value);
+            let at = at[fact.root.index()].and_then(|at| {
+                let first = at.first.checked_add(fact.offset)?;
+                first.checked_add(fact.bytes)?.checked_add(fact.guard)?;
+                Some(At { first, ..at })
+            });
+            self.values[value.index()].at = at;
+        }
+    }
+
+    /// Where each root of the caller's begins in the space of all of them, and what it means that
+    /// it is the caller's: filled before every run, and not ours to change.
+    fn bases(&mut self) -> Vec<Option<u64>> {
+        let mut bases = vec![None; self.values.len()];
+        let mut end: u64 = 0;
+        for value in self.ids() {
+            let fact = *self.value(value);
+            let external = matches!(self.plan.places.get(value.index()), Some(Place::External));
+            let Some(next) = end.checked_add(fact.bytes).and_then(|e| e.checked_add(fact.guard))
+            else {
+                continue;
+            };
+            if !external || fact.root != value || fact.elided {
+                continue;
+            }
+            bases[value.index()] = Some(end);
+            self.outside.push((end, value));
+            end = next;
+            if fact.family == value
+                && fact.life != Life::Temporary
+                && !self.program.value(value).donated
+            {
+                self.lent.push(value);
+            }
+        }
+        if !self.lent.is_empty() {
+            let mut lent = vec![false; self.values.len()];
+            self.lent.iter().for_each(|value| lent[value.index()] = true);
+            for fact in &mut self.values {
+                fact.protected |= lent[fact.family.index()];
+            }
+        }
+        bases
+    }
+
+    /// Bytes of a space in the words of the plan.
+    pub(super) fn region(&self, space: u32, span: Span) -> Region {
+        if (space as usize) < self.plan.banks.len() {
+            return Region { space: Space::Bank(BankId(space)), lo: span.lo, hi: span.hi };
+        }
+        let at = self.outside.partition_point(|(base, _)| *base <= span.lo).max(1) - 1;
+        let (base, value) = self.outside[at];
+        Region { space: Space::Outside(value), lo: span.lo - base, hi: span.hi - base }
+    }
+
+    fn check_declarations(&self, found: &mut Vec<Violation>) {
+        for step in (0..self.program.steps()).map(StepId::new) {
+            for access in self.program.accesses(step).iter() {
+                let value = Some(access.value);
+                if let Some(why) = self.fault(access) {
+                    found.push(Violation::BadProgram { step: Some(step), value, why });
+                } else if self.value(access.value).elided {
+                    found.push(Violation::ElidedTouched { step, value: access.value });
+                }
+            }
+            let overwrites = self.program.overwrites(step);
+            if self.overwrites(step).len() < overwrites.len() {
+                let why = "an overwrite of a value that is unknown";
+                found.push(Violation::BadProgram { step: Some(step), value: None, why });
+            }
+            if self.program.after(step).iter().any(|s| s.index() >= self.program.steps()) {
+                let why = "after a step that is unknown";
+                found.push(Violation::BadProgram { step: Some(step), value: None, why });
+            }
+        }
+    }
+
+    /// Why an access cannot be followed.
+    fn fault(&self, access: &Access) -> Option<&'static str> {
+        let Some(fact) = self.values.get(access.value.index()) else {
+            return Some("an access to a value that is unknown");
+        };
+        let unknown = |step: StepId| step.index() >= self.program.steps();
+        if access.bytes.is_some_and(|b| b.lo > b.hi || b.hi > fact.bytes) {
+            Some("an access to bytes that the value has not")
+        } else if access.from.is_some_and(unknown) {
+            Some("an access from a step that is unknown")
+        } else if matches!(access.until, Until::After(step) if unknown(step)) {
+            Some("an access until a step that is unknown")
+        } else if access.until == Until::Writes && access.kind == AccessKind::Write {
+            Some("a write that is over before its step writes")
+        } else {
+            None
+        }
+    }
+}
+
+fn life(info: &ValueInfo) -> Life {
+    match (info.role, info.storage) {
+        _ if survives(info) => Life::Resident,
+        (Role::Input, _) | (_, Storage::External) => Life::Input,
+        _ => Life::Temporary,
+    }
+}
+
+/// Whether the next run expects what this run found.
+fn survives(info: &ValueInfo) -> bool {
+    matches!(info.storage, Storage::Persistent | Storage::Shared)
+        || matches!(info.role, Role::Param | Role::Constant)
+}
+
+/// The root of every value and its first byte there.
+fn roots(infos: &[ValueInfo], found: &mut Vec<Violation>) -> Vec<(ValueId, u64)> {
+    let mut roots: Vec<Option<(ValueId, u64)>> = vec![None; infos.len()];
+    let mut walked_for = vec![usize::MAX; infos.len()];
+    let mut path = Vec::new();
+    for start in 0..infos.len() {
+        let mut at = start;
+        let mut end = loop {
+            if let Some(known) = roots[at] {
+                break known;
+            }
+            let own = (ValueId::new(at), 0);
+            let fault = match infos[at].view_of {
+                None => None,
+                Some(_) if walked_for[at] == start => Some("a view of itself"),
+                Some(view) if view.of.index() >= infos.len() => Some("a view of an unknown value"),
+                Some(view) => {
+                    let whole = infos[view.of.index()].bytes;
+                    let end = view.offset.checked_add(infos[at].bytes);
+                    if end.is_some_and(|end| end <= whole) {
+                        walked_for[at] = start;
+                        path.push(at);
+                        at = view.of.index();
+                        continue;
+                    }
+                    Some("a view that is not inside the value that it is a view of")
+                }
+            };
+            if let Some(why) = fault {
+                found.push(Violation::BadProgram { step: None, value: Some(own.0), why });
+            }
+            roots[at] = Some(own);
+            break own;
+        };
+        while let Some(below) = path.pop() {
+            if roots[below].is_none() {
+                let offset = infos[below].view_of.map_or(0, |view| view.offset);
+                end = (end.0, end.1 + offset);
+                roots[below] = Some(end);
+            } else {
+                end = roots[below].unwrap_or(end);
+            }
+        }
+    }
+    roots.into_iter().map(|r| r.expect("every value was walked")).collect()
+}
+
+/// For every root the first of those that must overwrite one another.
+fn families(program: &dyn Program, roots: &[(ValueId, u64)]) -> Vec<ValueId> {
+    let mut heads: Vec<ValueId> = (0..roots.len()).map(ValueId::new).collect();
+    for step in (0..program.steps()).map(StepId::new) {
+        for overwrite in program.overwrites(step).iter().filter(|o| o.must) {
+            let of = |v: ValueId| roots.get(v.index()).map(|r| r.0);
+            if let (Some(output), Some(input)) = (of(overwrite.output), of(overwrite.input))
+                && head(&heads, input) != output
+            {
+                heads[output.index()] = input;
+            }
+        }
+    }
+    (0..roots.len()).map(|v| head(&heads, ValueId::new(v))).collect()
+}
+
+fn head(heads: &[ValueId], mut value: ValueId) -> ValueId {
+    while heads[value.index()] != value {
+        value = heads[value.index()];
+    }
+    value
+}

@@ -1,0 +1,553 @@
+//! Steps one after another: two runs replayed over the bytes of each space.
+//!
+//! Every byte carries a stamp: what was written there last, by which step, when that write is
+//! over, and until when somebody who has begun to read or write it needs it unharmed. Accesses are
+//! taken in order of the point at which they may begin:
+//!
+//! - a write stamps its bytes, and those of its guard with junk; what it finds there must not be
+//!   needed any more by anybody, unless it is of the same root;
+//! - a read must find its own root, written in this run (or from outside) by a write that is over,
+//!   and notes until when it needs that.
+//!
+//! So an access that is harmed is found by the write that does it, and nothing needs to be looked
+//! at again when an access is over. Of several readers at the same time a piece remembers the one
+//! that is over last. The first run starts with what is there before it; the second finds what the
+//! first has left, and every later run would find the same.
+//!
+//! A read of an input that is overwritten in place (declared, and at the same first byte) is over
+//! when its step writes, on the bytes that the output writes. An output that must overwrite keeps
+//! the bytes that its step does not write: it reads all its bytes as those of the input, and then
+//! writes all of them.
+//!
+//! Writing replaces the pieces in its span by one, and so does reading (but for those that are
+//! needed for longer), so that each access costs O(log pieces) on average.
+
+use plimsoll_pack::Span;
+
+use super::bytes::Bytes;
+use super::facts::{Facts, Life, Use};
+use super::violation::{Culprit, Thing, Violation};
+use crate::ids::{StepId, ValueId};
+use crate::plan::Slot;
+use crate::point::Point;
+use crate::program::{AccessKind, Overwrite, Until};
+
+/// As many as make a difference.
+const RUNS: u64 = 2;
+
+/// Adds what goes wrong in two runs.
+pub(super) fn check(facts: &Facts, positions: &[u32], found: &mut Vec<Violation>) {
+    let early = early(facts, positions);
+    let mut bytes = Vec::new();
+    bytes.resize_with(facts.spaces(), Bytes::default);
+    let mut replay =
+        Replay { facts, positions, bytes, run: 0, pieces: Vec::new(), written: Vec::new(), found };
+    replay.fill(Life::Resident);
+    for run in 0..RUNS {
+        replay.run = run;
+        replay.fill(Life::Input);
+        let mut early = early.iter().peekable();
+        for step in &facts.plan.schedule {
+            let mut now = Vec::new();
+            while let Some((_, used)) = early.next_if(|(at, _)| *at <= positions[step.index()]) {
+                now.push(*used);
+            }
+            replay.step(*step, &now);
+        }
+        replay.outputs();
+        replay.hand_over();
+    }
+}
+
+/// Accesses that may begin with an earlier step, by the position of that.
+fn early(facts: &Facts, positions: &[u32]) -> Vec<(u32, Use)> {
+    let mut early = Vec::new();
+    for step in &facts.plan.schedule {
+        facts.uses(*step, |used| {
+            if let Some(from) = used.from.filter(|from| from != step) {
+                let at = positions[from.index()].min(positions[step.index()]);
+                early.push((at, used));
+            }
+        });
+    }
+    early.sort_by_key(|(at, _)| *at);
+    early
+}
+
+/// What is at a byte.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    /// A root, a guard or a scratch.
+    owner: Thing,
+    by: Option<StepId>,
+    run: u64,
+    /// From when on it can be read.
+    ready: u64,
+    /// Until when somebody needs it unharmed.
+    busy: u64,
+    /// Who does.
+    user: User,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct User {
+    /// `None` for whoever fills it from outside.
+    step: Option<StepId>,
+    thing: Thing,
+    reads: bool,
+}
+
+/// A write that begins: of what, by whom and when.
+#[derive(Clone, Copy)]
+struct Write {
+    owner: Thing,
+    thing: Thing,
+    step: Option<StepId>,
+    begin: u64,
+    end: u64,
+}
+
+struct Replay<'a, 'b> {
+    facts: &'a Facts<'a>,
+    positions: &'a [u32],
+    bytes: Vec<Bytes<Stamp>>,
+    run: u64,
+    /// Scratch memory of its own.
+    pieces: Vec<(Span, Option<Stamp>)>,
+    /// When the first write of each root is over, counted from the start of the run; empty until
+    /// somebody asks.
+    written: Vec<u64>,
+    found: &'b mut Vec<Violation>,
+}
+
+impl Replay<'_, '_> {
+    /// The time of a point of this run, over all runs.
+    fn time(&self, point: Point) -> u64 {
+        let steps = self.positions.len();
+        self.run * (Point::end_of_run(steps).0 + 1) + point.0 + 1
+    }
+
+    fn begin(&self, used: &Use) -> u64 {
+        let own = self.positions[used.step.index()] as usize;
+        match used.from.filter(|_| !used.begins_with_step()) {
+            Some(from) => {
+                let from = self.positions[from.index()] as usize;
+                self.time(Point::reads(from.min(own)))
+            }
+            None if used.kind == AccessKind::Read => self.time(Point::reads(own)),
+            None => self.time(Point::writes(own)),
+        }
+    }
+
+    fn end(&self, used: &Use) -> u64 {
+        let own = self.positions[used.step.index()] as usize;
+        self.time(match used.until {
+            Until::Writes => Point::writes(own),
+            Until::Step => Point::after(own),
+            Until::After(step) => Point::after(own.max(self.positions[step.index()] as usize)),
+            Until::EndOfRun => Point::end_of_run(self.positions.len()),
+        })
+    }
+
+    /// Stamps what comes from outside: values first, then what their writers may spill.
+    fn fill(&mut self, life: Life) {
+        for guards in [false, true] {
+            for value in self.facts.ids() {
+                let fact = self.facts.value(value);
+                if fact.life != life || fact.root != value || fact.elided {
+                    continue;
+                }
+                let Some((space, span)) = self.facts.span(value) else { continue };
+                let now = self.time(Point(0));
+                let (thing, span) = if guards {
+                    (Thing::Guard(value), Span::new(span.hi, span.hi + fact.guard))
+                } else {
+                    (Thing::Value(value), span)
+                };
+                self.write(
+                    space,
+                    span,
+                    Write { owner: thing, thing, step: None, begin: now, end: now },
+                );
+            }
+        }
+    }
+
+    /// All that begins with a step, and then what begins where it writes.
+    fn step(&mut self, step: StepId, early: &[Use]) {
+        let overwrites = self.facts.overwrites(step);
+        let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        self.facts.uses(step, |used| {
+            if used.begins_with_step() {
+                if used.kind == AccessKind::Read { &mut reads } else { &mut writes }.push(used);
+            }
+        });
+        let is_read = |used: &&Use| used.kind == AccessKind::Read;
+        for used in early.iter().filter(is_read) {
+            let mut writes = Vec::new();
+            self.facts.uses(used.step, |used| {
+                if used.kind == AccessKind::Write && used.begins_with_step() {
+                    writes.push(used);
+                }
+            });
+            self.read_in_parts(used, &self.facts.overwrites(used.step), &writes);
+        }
+        for used in &reads {
+            self.read_in_parts(used, &overwrites, &writes);
+        }
+        for overwrite in overwrites.iter().filter(|o| o.must) {
+            self.take_over(step, overwrite);
+        }
+        self.scratch(step);
+        for used in early.iter().filter(|used| !is_read(used)) {
+            self.write_used(used);
+        }
+        for overwrite in overwrites.iter().filter(|o| o.must) {
+            self.keep(step, overwrite);
+        }
+        for used in &writes {
+            self.write_used(used);
+        }
+    }
+
+    /// A read, of which the part that is overwritten in place is over when the step writes.
+    fn read_in_parts(&mut self, used: &Use, overwrites: &[Overwrite], writes: &[Use]) {
+        let (begin, end) = (self.begin(used), self.end(used));
+        let writes_at = self.time(Point::writes(self.positions[used.step.index()] as usize));
+        let mut rest = vec![used.span];
+        if used.until == Until::Step {
+            for overwrite in overwrites {
+                for over in self.overwritten(used, *overwrite, writes) {
+                    self.read(used, over, begin, writes_at);
+                    rest = rest.into_iter().flat_map(|part| without(part, over)).collect();
+                }
+            }
+        }
+        for part in rest {
+            self.read(used, part, begin, end);
+        }
+    }
+
+    /// The bytes of a read that an output takes over in the same step.
+    fn overwritten(&self, used: &Use, overwrite: Overwrite, writes: &[Use]) -> Vec<Span> {
+        let same_bytes = self.facts.same_place(used.value, overwrite.input)
+            && used.root == self.facts.value(overwrite.input).root;
+        if !same_bytes || !self.facts.same_place(overwrite.output, overwrite.input) {
+            return Vec::new();
+        }
+        let whole = overwrite.must.then(|| self.facts.span(overwrite.output)).flatten();
+        let written = writes.iter().filter(|w| w.value == overwrite.output).map(|w| w.span);
+        let all = whole.map(|(_, span)| span).into_iter().chain(written);
+        all.map(|span| span.and(used.span)).filter(|span| !span.is_empty()).collect()
+    }
+
+    /// The input of an output that must overwrite it has to be whole.
+    fn take_over(&mut self, step: StepId, overwrite: &Overwrite) {
+        let (Some((space, input)), Some((_, output))) =
+            (self.facts.span(overwrite.input), self.facts.span(overwrite.output))
+        else {
+            return;
+        };
+        let used = Use {
+            step,
+            value: overwrite.input,
+            root: self.facts.value(overwrite.input).root,
+            space,
+            span: Span::new(input.lo, input.hi.min(input.lo + output.len())),
+            guard: 0,
+            kind: AccessKind::Read,
+            from: None,
+            until: Until::Writes,
+        };
+        self.read(&used, used.span, self.begin(&used), self.end(&used));
+    }
+
+    /// The output of it has all bytes of the input.
+    fn keep(&mut self, step: StepId, overwrite: &Overwrite) {
+        if let Some((space, span)) = self.facts.span(overwrite.output) {
+            let position = self.positions[step.index()] as usize;
+            let write = Write {
+                owner: Thing::Value(self.facts.value(overwrite.output).root),
+                thing: Thing::Value(overwrite.output),
+                step: Some(step),
+                begin: self.time(Point::writes(position)),
+                end: self.time(Point::after(position)),
+            };
+            self.write(space, span, write);
+        }
+    }
+
+    fn scratch(&mut self, step: StepId) {
+        let Some(Slot { bank, offset, .. }) =
+            self.facts.plan.scratch.get(step.index()).copied().flatten()
+        else {
+            return;
+        };
+        let wanted = self.facts.program.scratch(step).map_or(0, |s| s.bytes);
+        let Some(end) = offset.checked_add(wanted) else { return };
+        if bank.index() < self.facts.plan.banks.len() {
+            let position = self.positions[step.index()] as usize;
+            let thing = Thing::Scratch(step);
+            let (begin, over) = (Point::reads(position), Point::after(position));
+            let (begin, over) = (self.time(begin), self.time(over));
+            let write = Write { owner: thing, thing, step: Some(step), begin, end: over };
+            self.write(bank.0, Span::new(offset, end), write);
+        }
+    }
+
+    fn write_used(&mut self, used: &Use) {
+        let write = Write {
+            owner: Thing::Value(used.root),
+            thing: Thing::Value(used.value),
+            step: Some(used.step),
+            begin: self.begin(used),
+            end: self.end(used),
+        };
+        self.write(used.space, used.span, write);
+        let junk = Thing::Guard(used.value);
+        let guard = Span::new(used.span.hi, used.span.hi.saturating_add(used.guard));
+        self.write(used.space, guard, Write { owner: junk, thing: junk, ..write });
+    }
+
+    /// Stamps some bytes.
+    fn write(&mut self, space: u32, span: Span, write: Write) {
+        if span.is_empty() {
+            return;
+        }
+        let user = User { step: write.step, thing: write.thing, reads: false };
+        let fresh = Stamp {
+            owner: write.owner,
+            by: write.step,
+            run: self.run,
+            ready: write.end,
+            busy: write.end,
+            user,
+        };
+        let bytes = &mut self.bytes[space as usize];
+        if let Some(stamp) = bytes.exactly(span) {
+            let old = *stamp;
+            *stamp = after(old, fresh);
+            self.harm(space, span, old, write);
+            return;
+        }
+        let mut pieces = std::mem::take(&mut self.pieces);
+        bytes.list(span, &mut pieces);
+        bytes.set(span, fresh);
+        for (piece, old) in &pieces {
+            let Some(old) = *old else { continue };
+            let stamp = after(old, fresh);
+            if stamp != fresh {
+                self.bytes[space as usize].set(*piece, stamp);
+            }
+            self.harm(space, *piece, old, write);
+        }
+        self.pieces = pieces;
+    }
+
+    /// What it means that a write takes these bytes from what was there.
+    fn harm(&mut self, space: u32, span: Span, old: Stamp, write: Write) {
+        if old.owner == write.owner {
+            return;
+        }
+        let at = self.facts.region(space, span);
+        let by = Culprit { thing: write.thing, step: write.step };
+        if let Thing::Value(lost) = old.owner {
+            let fact = self.facts.value(lost);
+            if fact.protected && !self.same_family(lost, write.owner) {
+                self.found.push(Violation::PersistentLost { value: fact.family, by, at });
+                return;
+            }
+        }
+        if old.busy <= write.begin {
+            return;
+        }
+        let user = Culprit { thing: old.user.thing, step: old.user.step };
+        self.found.push(match (old.user.thing, old.user.step) {
+            (Thing::Value(input), Some(step)) if old.user.reads && Some(step) == write.step => {
+                Violation::OwnInputOverwritten { step, input, by: write.thing, at }
+            }
+            (Thing::Value(value), Some(step)) if old.user.reads => {
+                Violation::Clobbered { step, value, by, at, earlier_run: false }
+            }
+            (Thing::Scratch(step), _) => Violation::ScratchClobbered { step, by, at },
+            _ => Violation::WriteWhileWritten { first: user, second: by, at },
+        });
+    }
+
+    fn same_family(&self, value: ValueId, other: Thing) -> bool {
+        let Thing::Value(other) = other else { return false };
+        self.facts.value(value).family == self.facts.value(other).family
+    }
+
+    /// Looks at some bytes, and notes until when they are needed.
+    fn read(&mut self, used: &Use, span: Span, begin: u64, end: u64) {
+        if span.is_empty() {
+            return;
+        }
+        let user = User { step: Some(used.step), thing: Thing::Value(used.value), reads: true };
+        let owner = Thing::Value(used.root);
+        let any_run = self.facts.value(used.root).life == Life::Resident;
+        let run = self.run;
+        let good = |s: &Stamp| s.owner == owner && s.ready <= begin && (any_run || s.run == run);
+        let needed = |s: Stamp| if s.busy < end { Stamp { busy: end, user, ..s } } else { s };
+        let bytes = &mut self.bytes[used.space as usize];
+        if let Some(stamp) = bytes.exactly(span)
+            && good(stamp)
+        {
+            *stamp = needed(*stamp);
+            return;
+        }
+        let mut pieces = std::mem::take(&mut self.pieces);
+        bytes.list(span, &mut pieces);
+        let mut joined: Option<(Span, Stamp)> = None;
+        for (piece, stamp) in &pieces {
+            let Some(stamp) = stamp.filter(good) else {
+                self.missing(used, *piece, *stamp, begin);
+                continue;
+            };
+            let stamp = needed(stamp);
+            joined = Some(match joined {
+                Some((before, last)) if before.hi == piece.lo && joins(last, stamp) => {
+                    let ready = last.ready.max(stamp.ready);
+                    (Span::new(before.lo, piece.hi), Stamp { ready, ..stamp })
+                }
+                before => {
+                    self.put(used.space, before);
+                    (*piece, stamp)
+                }
+            });
+        }
+        self.put(used.space, joined);
+        self.pieces = pieces;
+    }
+
+    fn put(&mut self, space: u32, piece: Option<(Span, Stamp)>) {
+        if let Some((span, stamp)) = piece {
+            self.bytes[space as usize].set(span, stamp);
+        }
+    }
+
+    /// Why a read does not find what it wants.
+    fn missing(&mut self, used: &Use, span: Span, stamp: Option<Stamp>, begin: u64) {
+        let at = self.facts.region(used.space, span);
+        let (step, value) = (used.step, used.value);
+        let Some(stamp) = stamp.filter(|s| s.owner != Thing::Value(used.root)) else {
+            self.found.push(Violation::ReadBeforeWrite { step, value, at });
+            return;
+        };
+        let root = *self.facts.value(used.root);
+        if root.protected && !self.same_family(used.root, stamp.owner) {
+            // Said when it happened.
+            return;
+        }
+        if root.life != Life::Temporary || self.was_written(used.root, begin) {
+            let by = Culprit { thing: stamp.owner, step: stamp.by };
+            let earlier_run = stamp.run < self.run;
+            self.found.push(Violation::Clobbered { step, value, by, at, earlier_run });
+        } else {
+            self.found.push(Violation::ReadBeforeWrite { step, value, at });
+        }
+    }
+
+    /// Whether some write of a root was over in this run, made once for all roots: only plans that
+    /// are wrong pay for it.
+    fn was_written(&mut self, root: ValueId, begin: u64) -> bool {
+        if self.written.is_empty() {
+            self.written = vec![u64::MAX; self.facts.values.len()];
+            for step in &self.facts.plan.schedule {
+                let position = self.positions[step.index()] as usize;
+                let mut over = Vec::new();
+                self.facts.uses(*step, |used| {
+                    if used.kind == AccessKind::Write {
+                        over.push((used.root, self.end(&used)));
+                    }
+                });
+                for overwrite in self.facts.overwrites(*step).iter().filter(|o| o.must) {
+                    let root = self.facts.value(overwrite.output).root;
+                    over.push((root, self.time(Point::after(position))));
+                }
+                let start = self.time(Point(0));
+                for (root, end) in over {
+                    let first = &mut self.written[root.index()];
+                    *first = (*first).min(end - start);
+                }
+            }
+        }
+        let first = self.written[root.index()];
+        first.saturating_add(self.time(Point(0))) <= begin
+    }
+
+    /// Every output is there when the run is over.
+    fn outputs(&mut self) {
+        let now = self.time(Point::end_of_run(self.positions.len()));
+        let mut pieces = std::mem::take(&mut self.pieces);
+        for value in self.facts.ids() {
+            let fact = self.facts.value(value);
+            let Some((space, span)) = self.facts.span(value).filter(|_| fact.output) else {
+                continue;
+            };
+            let root = self.facts.value(fact.root);
+            let any_run = root.life == Life::Resident;
+            self.bytes[space as usize].list(span, &mut pieces);
+            for (piece, stamp) in &pieces {
+                let own = stamp.filter(|s| s.owner == Thing::Value(fact.root));
+                if own.is_some_and(|s| s.ready <= now && (any_run || s.run == self.run)) {
+                    continue;
+                }
+                let by = stamp.filter(|s| s.owner != Thing::Value(fact.root));
+                let by = by.map(|s| Culprit { thing: s.owner, step: s.by });
+                if root.protected && by.is_some_and(|b| !self.same_family(fact.root, b.thing)) {
+                    continue;
+                }
+                let at = self.facts.region(space, *piece);
+                self.found.push(Violation::OutputLost { value, by, at });
+            }
+        }
+        self.pieces = pieces;
+    }
+
+    /// What the last of a family has left is what the next run finds in the first.
+    fn hand_over(&mut self) {
+        let end = self.time(Point::end_of_run(self.positions.len()));
+        let mut pieces = std::mem::take(&mut self.pieces);
+        for value in self.facts.ids() {
+            let fact = self.facts.value(value);
+            let head = self.facts.value(fact.family);
+            if fact.family == value || fact.root != value || head.life != Life::Resident {
+                continue;
+            }
+            let Some((space, span)) = self.facts.span(fact.family) else { continue };
+            let bytes = &mut self.bytes[space as usize];
+            bytes.list(span, &mut pieces);
+            for (piece, stamp) in &pieces {
+                if let Some(stamp) = stamp.filter(|s| s.owner == Thing::Value(value)) {
+                    let owner = Thing::Value(fact.family);
+                    bytes.set(*piece, Stamp { owner, ready: stamp.ready.min(end), ..stamp });
+                }
+            }
+        }
+        self.pieces = pieces;
+    }
+}
+
+/// What a write leaves of what it finds: those who still need bytes of the same root go on to.
+fn after(old: Stamp, fresh: Stamp) -> Stamp {
+    if old.owner != fresh.owner {
+        return fresh;
+    }
+    let (busy, user) =
+        if old.busy > fresh.busy { (old.busy, old.user) } else { (fresh.busy, fresh.user) };
+    Stamp { ready: old.ready.max(fresh.ready), busy, user, ..fresh }
+}
+
+/// Whether two neighbours are the same but for who wrote them.
+fn joins(a: Stamp, b: Stamp) -> bool {
+    (a.owner, a.run, a.busy, a.user) == (b.owner, b.run, b.busy, b.user)
+}
+
+/// What is left of a span without another.
+fn without(span: Span, other: Span) -> impl Iterator<Item = Span> {
+    let parts =
+        [Span::new(span.lo, span.hi.min(other.lo)), Span::new(span.lo.max(other.hi), span.hi)];
+    parts.into_iter().filter(|part| !part.is_empty())
+}
