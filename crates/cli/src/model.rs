@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
 use plimsoll::{
     Graph, Kernels, LoweringError, LoweringOptions, Preset, ScheduledGraph, Told, Width,
-    order_by_names, text,
+    order_by_names, text, training_json,
 };
+use plimsoll::training_json::TrainingJsonError;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -24,16 +25,14 @@ const SAMPLE: &str = include_str!("../samples/plan.plim");
 pub(crate) fn read(source: &Source) -> Result<Graph> {
     let text = source.text(SAMPLE).with_context(|| source.to_string())?;
     let is_json = source.has_extension("json") || text.trim_start().starts_with('{');
-    if is_json {
-        return read_json(&text).with_context(|| source.to_string());
-    }
     // As compilers do it: file:line:column.
+    if is_json {
+        return training_json::read(text.as_bytes()).map_err(|error| match error {
+            TrainingJsonError::Json { .. } => anyhow!("{source}:{error}"),
+            error => anyhow!("{source}: {error}"),
+        });
+    }
     text::parse(&text).map_err(|error| anyhow!("{source}:{error}"))
-}
-
-fn read_json(text: &str) -> Result<Graph> {
-    let _ = text;
-    bail!("training graphs cannot be read yet")
 }
 
 /// What a command line can say about a model beside its file.

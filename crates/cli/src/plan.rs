@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use anstyle::AnsiColor;
 use anyhow::{Result, anyhow};
 use clap::ValueEnum;
-use plimsoll::{PLAN_FORMAT, PlanError, Program, SharedLayout, Told, VerifiedPlan};
+use plimsoll::annotate::annotate;
+use plimsoll::{
+    PLAN_FORMAT, PlanError, Program, ScheduledGraph, SharedLayout, Told, VerifiedPlan, text,
+};
 use serde_json::json;
 
 use crate::choices::ChoiceArgs;
@@ -26,6 +29,7 @@ Examples:
   plimsoll plan net.plim -o plan.tsv             offset, size and name of every value
   plimsoll plan net.plim -o packing.csv          the packing below it, for `plimsoll check`
   plimsoll plan net.plim -o map.svg              a picture, time x address
+  plimsoll plan net.plim -o noted.plim           the graph, with notes of where everything is
   plimsoll plan net.plim --budget 256KiB         does it fit? exit status 1 if not
   plimsoll plan net.plim --place all --guard 128 everything in one arena, bytes free behind it
   plimsoll plan net.plim --bank sram=512KiB,align=16 --bank dram
@@ -78,6 +82,8 @@ enum Format {
     Csv,
     /// A picture, time x address
     Svg,
+    /// The graph, with notes on every node of where its outputs are
+    Plim,
 }
 
 impl output::Format for Format {
@@ -90,6 +96,7 @@ impl output::Format for Format {
             Format::Tsv => "tsv",
             Format::Csv => "csv",
             Format::Svg => "svg",
+            Format::Plim => "plim",
         }
     }
 }
@@ -135,7 +142,7 @@ impl Args {
         &self,
         output: &Output<Format>,
         source: &Source,
-        program: &dyn Program,
+        program: &ScheduledGraph<'_>,
         plan: &VerifiedPlan,
         told: Told,
     ) -> Result<Answer> {
@@ -146,6 +153,7 @@ impl Args {
             Format::Tsv => report.write_tsv(out),
             Format::Csv => report.write_csv(out),
             Format::Svg => report.write_svg(out),
+            Format::Plim => write_annotated(out, program, plan),
         })?;
         if let Some(path) = &self.write_shared {
             let layout = SharedLayout::from_plan(program, plan);
@@ -160,6 +168,17 @@ impl Args {
         }
         Ok(Answer::No)
     }
+}
+
+/// Writes the graph with what the plan says of each node.
+fn write_annotated(
+    out: &mut dyn Write,
+    program: &ScheduledGraph<'_>,
+    plan: &VerifiedPlan,
+) -> io::Result<()> {
+    let mut graph = program.graph().clone();
+    annotate(program, plan).apply(&mut graph);
+    out.write_all(text::print(&graph).as_bytes())
 }
 
 /// Says that there is no plan: in the form that was asked for, where it can say so.
@@ -178,7 +197,7 @@ fn refuse(
         })?,
         Format::Json => output.write(|out| write_infeasible(out, refusal, told))?,
         // Without a plan there is nothing to draw or to list.
-        Format::Tsv | Format::Csv | Format::Svg => {}
+        Format::Tsv | Format::Csv | Format::Svg | Format::Plim => {}
     }
     if !output.is_read_at_once() {
         output::note(&format!("{source}: infeasible: {refusal}"));
