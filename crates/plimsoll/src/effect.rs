@@ -69,10 +69,15 @@ pub fn effect(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Effect 
     };
     let copying = |views| Effect { views, copies: true, ..plain.clone() };
     match op {
-        Op::Unary | Op::Clamp | Op::Softmax | Op::Norm | Op::Scan => elementwise(&[0]),
+        Op::Unary
+        | Op::Clamp
+        | Op::Softmax
+        | Op::Norm
+        | Op::Scan
+        | Op::Scatter
+        | Op::UpdateSlice => elementwise(&[0]),
         Op::Binary => elementwise(&[0, 1]),
         Op::Where => elementwise(&[1, 2, 0]),
-        Op::Scatter | Op::UpdateSlice => elementwise(&[0]),
         Op::Quantize => converting(),
         Op::Cast => Effect { views: same_bytes(inputs, outputs), ..converting() },
         Op::Copy => Effect { copies: true, ..elementwise(&[0]) },
@@ -274,5 +279,4 @@ fn split(axis: usize, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Vec<View
 }
 
 #[cfg(test)]
-#[path = "effect_tests.rs"]
 mod tests;

@@ -61,6 +61,16 @@ fn name(rng: &mut Rng, what: &str, number: usize) -> String {
     }
 }
 
+fn decorate(rng: &mut Rng, value: &mut Value) {
+    if rng.chance(10) {
+        value.align = Some(1 << rng.below(9));
+    }
+    if rng.chance(10) {
+        value.guard = rng.within(1..40);
+    }
+    value.exempt = rng.chance(10);
+}
+
 impl Maker {
     fn fresh(&self, rng: &mut Rng, what: &str) -> String {
         loop {
@@ -87,7 +97,7 @@ impl Maker {
             value.storage = Storage::External;
         }
         value.donated = rng.chance(10);
-        self.decorate(rng, &mut value);
+        decorate(rng, &mut value);
         let id = self.builder.value(value).expect("the name is fresh");
         self.readable.push(id);
         if rng.chance(15) {
@@ -105,16 +115,6 @@ impl Maker {
         value.view = Some(View { of, offset });
         let id = self.builder.value(value).expect("the name is fresh");
         self.readable.push(id);
-    }
-
-    fn decorate(&self, rng: &mut Rng, value: &mut Value) {
-        if rng.chance(10) {
-            value.align = Some(1 << rng.below(9));
-        }
-        if rng.chance(10) {
-            value.guard = rng.within(1..40);
-        }
-        value.exempt = rng.chance(10);
     }
 
     fn bytes(&mut self, value: ValueId) -> u64 {
@@ -155,7 +155,7 @@ impl Maker {
         };
         let name = self.fresh(rng, "v");
         let mut value = Value::new(&name, dtype, shape);
-        self.decorate(rng, &mut value);
+        decorate(rng, &mut value);
         if rng.chance(5) {
             value.storage = Storage::Persistent;
         }
@@ -169,7 +169,8 @@ impl Maker {
     /// What a node may declare, now and then.
     fn declare(&mut self, rng: &mut Rng, node: &mut Node, output: ValueId) {
         if rng.chance(20) {
-            node.kind = ["relu", "Add", "my op", "aten.add"][rng.below(4) as usize].to_owned();
+            let kinds = ["relu", "Add", "my op", "aten.add"];
+            node.kind = String::from(kinds[rng.below(4) as usize]);
         }
         if rng.chance(20) {
             node.name = format!("node {}", self.nodes);

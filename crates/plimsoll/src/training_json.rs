@@ -7,16 +7,18 @@
 //! - A view has no bytes of its own. Where in the other tensor it begins is known only for the
 //!   whole of it and for the parts of a split on the outermost axis. Any other (a slice, something
 //!   transposed or expanded) is taken for a view of the whole: a read of it reads all of the root.
-//! - Ops are those of ATen. Elementwise ones, softmaxes and norms become the families that may
+//! - Ops are those of `ATen`. Elementwise ones, softmaxes and norms become the families that may
 //!   overwrite, if input and output are laid out alike; all others get the safe default.
 //! - An op that `mutates` a tensor must write over it.
+
+mod aten;
 
 use std::collections::HashMap;
 use std::fmt;
 
+use aten::{dtype, family};
 use serde::Deserialize;
 
-use crate::dtype::Dtype;
 use crate::graph::{Graph, GraphBuilder, GraphError, Node, Value};
 use crate::ids::ValueId;
 use crate::op::Op;
@@ -177,7 +179,7 @@ struct Reader<'d> {
 impl Reader<'_> {
     fn tensor(&mut self, index: usize, tensor: &Tensor) -> Result<(), TrainingJsonError> {
         let fault = |fault: String| TrainingJsonError::Tensor { name: tensor.name.clone(), fault };
-        let dtype = torch_dtype(&tensor.dtype)
+        let dtype = dtype(&tensor.dtype)
             .ok_or_else(|| fault(format!("`{}` is not an element type", tensor.dtype)))?;
         if self.index.insert(tensor.id, index).is_some() {
             return Err(fault(format!("there is another tensor {}", tensor.id)));
@@ -336,82 +338,5 @@ fn is_contiguous(tensor: &Tensor) -> bool {
     true
 }
 
-/// The family of an op of ATen on so many tensors; scalars are not counted.
-fn family(base: &str, inputs: usize) -> Op {
-    match base {
-        "add" | "sub" | "mul" | "div" | "pow" | "eq" | "ne" | "le" | "lt" | "ge" | "gt"
-        | "maximum" | "minimum" | "bitwise_and" | "bitwise_or" | "logical_and" | "logical_or" => {
-            if inputs == 1 {
-                Op::Unary
-            } else {
-                Op::Binary
-            }
-        }
-        "threshold_backward"
-        | "gelu_backward"
-        | "silu_backward"
-        | "sigmoid_backward"
-        | "tanh_backward"
-        | "hardtanh_backward"
-        | "hardswish_backward"
-        | "hardsigmoid_backward"
-        | "leaky_relu_backward"
-        | "elu_backward"
-        | "native_dropout_backward"
-        | "_softmax_backward_data"
-        | "_log_softmax_backward_data" => Op::Binary,
-        "relu" | "gelu" | "silu" | "sigmoid" | "tanh" | "hardtanh" | "hardswish"
-        | "hardsigmoid" | "leaky_relu" | "elu" | "exp" | "log" | "neg" | "abs" | "sqrt"
-        | "rsqrt" | "erf" | "sin" | "cos" | "reciprocal" | "native_dropout" | "logical_not" => {
-            Op::Unary
-        }
-        "where" => Op::Where,
-        "clamp" | "clamp_min" | "clamp_max" => Op::Clamp,
-        "clone" => Op::Copy,
-        "_softmax" | "_log_softmax" | "_safe_softmax" => Op::Softmax,
-        "native_layer_norm"
-        | "native_group_norm"
-        | "native_batch_norm"
-        | "_native_batch_norm_legit"
-        | "_native_batch_norm_legit_functional"
-        | "_native_batch_norm_legit_no_training" => Op::Norm,
-        "cumsum" | "cumprod" => Op::Scan,
-        "mm" | "bmm" | "addmm" | "baddbmm" | "matmul" => Op::MatMul,
-        "mean" | "sum" | "amax" | "amin" | "var" => Op::Reduce,
-        "embedding" | "gather" | "index" | "index_select" => Op::Gather,
-        "ones_like" | "zeros_like" | "empty_like" | "new_ones" | "new_zeros" => Op::ShapeOf,
-        "arange" | "zeros" | "ones" | "full" | "scalar_tensor" => Op::Fill,
-        _ => Op::Custom,
-    }
-}
-
-/// The element type that torch calls so.
-fn torch_dtype(name: &str) -> Option<Dtype> {
-    Some(match name {
-        "float32" => Dtype::F32,
-        "float64" => Dtype::F64,
-        "float16" => Dtype::F16,
-        "bfloat16" => Dtype::Bf16,
-        "int64" => Dtype::I64,
-        "int32" => Dtype::I32,
-        "int16" => Dtype::I16,
-        "int8" => Dtype::I8,
-        "uint64" => Dtype::U64,
-        "uint32" => Dtype::U32,
-        "uint16" => Dtype::U16,
-        "uint8" => Dtype::U8,
-        "bool" => Dtype::Bool,
-        "complex64" => Dtype::C64,
-        "complex128" => Dtype::C128,
-        "float8_e4m3fn" => Dtype::F8E4m3fn,
-        "float8_e4m3fnuz" => Dtype::F8E4m3fnuz,
-        "float8_e5m2" => Dtype::F8E5m2,
-        "float8_e5m2fnuz" => Dtype::F8E5m2fnuz,
-        "float8_e8m0fnu" => Dtype::F8E8m0,
-        name => name.parse().ok()?,
-    })
-}
-
 #[cfg(test)]
-#[path = "training_json_tests.rs"]
 mod tests;

@@ -176,11 +176,10 @@ fn check_overwrites(graph: &Graph, node: &Node) -> Check {
             return fault(NodeFault::OverwriteTwice { value: name(overwrite.output) });
         }
         let size = |value: ValueId| graph.value(value).native_size().known();
-        if let (Some(output), Some(input)) = (size(overwrite.output), size(overwrite.input)) {
-            if output > input && overwrite.must {
-                let (output, input) = (name(overwrite.output), name(overwrite.input));
-                return fault(NodeFault::OverwriteSmaller { output, input });
-            }
+        let sizes = size(overwrite.output).zip(size(overwrite.input));
+        if overwrite.must && sizes.is_some_and(|(output, input)| output > input) {
+            let (output, input) = (name(overwrite.output), name(overwrite.input));
+            return fault(NodeFault::OverwriteSmaller { output, input });
         }
     }
     Ok(())

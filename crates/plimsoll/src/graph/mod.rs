@@ -112,6 +112,9 @@ impl Graph {
     }
 
     /// What is known to be the same bytes, with kernels that can do that.
+    ///
+    /// # Panics
+    /// Never: views of a checked graph do not go in circles.
     #[must_use]
     pub fn aliases(&self, kernels: &Kernels) -> Aliases {
         Aliases::of(self, kernels).expect("views of a checked graph do not go in circles")

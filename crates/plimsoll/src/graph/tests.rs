@@ -266,8 +266,9 @@ fn kernels_can_do_without_views() {
 fn nodes_are_selected_by_kind_and_index() {
     let mut lines = String::from("input x: f32[64]\n");
     for index in 0..12 {
-        lines += &format!("n{index}: f32[1] = narrow{{axis=0, start={index}, len=1}}(x)\n");
-        lines += &format!("r{index} = relu(n{index})\n");
+        let cut = format!("axis=0, start={index}, len=1");
+        let line = format!("n{index}: f32[1] = narrow{{{cut}}}(x)\nr{index} = relu(n{index})\n");
+        lines.push_str(&line);
     }
     let graph = graph(&lines);
     let names = |selectors: &[&str]| -> Vec<String> {

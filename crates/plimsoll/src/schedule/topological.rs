@@ -11,6 +11,9 @@ use crate::graph::{Flow, Folds, Graph, NodeId};
 use crate::kernels::Kernels;
 
 /// The nodes of a graph, elided ones included, in an order in which they can run.
+///
+/// # Panics
+/// Never: a checked graph has no cycle.
 #[must_use]
 pub fn topological_order(graph: &Graph) -> Vec<NodeId> {
     let aliases = graph.aliases(&Kernels::default());

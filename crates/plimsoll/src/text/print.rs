@@ -189,11 +189,11 @@ impl Printer<'_> {
             line.push_str(" elided");
         }
         if !node.notes.is_empty() {
-            let note = |(key, text): (&String, &String)| {
+            let remark = |(key, text): (&String, &String)| {
                 format!("{} = {}", bare_or_quoted(key), quote(text))
             };
-            let notes: Vec<String> = node.notes.iter().map(note).collect();
-            let _ = write!(line, " notes({})", notes.join(", "));
+            let remarks: Vec<String> = node.notes.iter().map(remark).collect();
+            let _ = write!(line, " notes({})", remarks.join(", "));
         }
     }
 

@@ -6,7 +6,7 @@ use crate::kernels::Kernels;
 use crate::program::{AccessKind, Program};
 use crate::{LoweringOptions, ScheduledGraph, StepId};
 
-const SMALL: &str = include_str!("../../../corpus/graphs/small_train.json");
+const SMALL: &str = include_str!("../../../../corpus/graphs/small_train.json");
 
 fn small() -> Graph {
     read(SMALL.as_bytes()).unwrap()
