@@ -39,24 +39,24 @@ impl TestProgram {
     }
 
     /// Adds a value.
-    pub fn value(&mut self, info: ValueInfo) -> ValueId {
+    pub fn add(&mut self, info: ValueInfo) -> ValueId {
         self.values.push(info);
         ValueId::new(self.values.len() - 1)
     }
 
     /// Adds a temporary of so many bytes.
     pub fn temporary(&mut self, bytes: u64) -> ValueId {
-        self.value(ValueInfo::new(bytes))
+        self.add(ValueInfo::new(bytes))
     }
 
     /// Adds a temporary that is an output.
     pub fn output(&mut self, bytes: u64) -> ValueId {
-        self.value(ValueInfo { output: true, ..ValueInfo::new(bytes) })
+        self.add(ValueInfo { output: true, ..ValueInfo::new(bytes) })
     }
 
     /// Adds a part of another value.
     pub fn view(&mut self, of: ValueId, offset: u64, bytes: u64) -> ValueId {
-        self.value(ValueInfo { view_of: Some(View { of, offset }), ..ValueInfo::new(bytes) })
+        self.add(ValueInfo { view_of: Some(View { of, offset }), ..ValueInfo::new(bytes) })
     }
 
     /// Adds a step that reads and writes values as wholes.

@@ -141,7 +141,7 @@ impl Maker<'_> {
             info.align = Some(1 << self.rng.below(3));
         }
         self.roots.push(Root::default());
-        self.program.value(info)
+        self.program.add(info)
     }
 
     fn size(&mut self) -> u64 {
@@ -360,7 +360,7 @@ impl Maker<'_> {
         let mut info = ValueInfo::new(1 + self.rng.below(whole));
         info.align = self.program.values[input.index()].align;
         self.roots.push(Root::default());
-        let output = self.program.value(info);
+        let output = self.program.add(info);
         self.readable.push(output);
         let waits = self.roots[input.index()].touched_by.clone();
         self.wait(step, waits);

@@ -22,9 +22,11 @@ mod facts;
 mod in_order;
 mod order;
 mod places;
+mod roots;
 pub mod trace;
 mod unordered;
 mod violation;
+mod words;
 
 use std::{error, fmt, ops};
 

@@ -83,7 +83,9 @@ fn without_dead_writes_nothing_else_is_rejected() {
     let plain = Shape { overwrites: 40, ..Shape::plain() };
     compare(&plain, 0..3_000, true);
     for execution in [Execution::Partial, Execution::Queues] {
-        let shape = Shape { execution: Some(execution), steps: 1..6, ..plain.clone() };
+        // A root counts as a whole there: one that is overwritten in part, because it must, is
+        // judged more strictly than by its bytes.
+        let shape = Shape { execution: Some(execution), steps: 1..6, ..Shape::plain() };
         compare(&shape, 0..1_500, true);
     }
 }

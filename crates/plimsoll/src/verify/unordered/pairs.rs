@@ -242,9 +242,13 @@ impl<'a> Judge<'a> {
                     && self.facts.same_place(read, o.input)
             })
         };
+        // What spills behind the output is not read byte by byte before it is written.
+        let (output, input) = (self.facts.value(written), self.facts.value(read));
+        let spills = output.guard > 0 && input.bytes > output.bytes;
         let at_writes = first.overs.map(|over| Mark { at_writes: true, ..over });
         second.step == Some(step)
             && second.writes
+            && !spills
             && declared()
             && Touch { overs: at_writes, ..*first }.before(second, &self.answers)
     }

@@ -1,0 +1,76 @@
+//! Whose bytes a value is: its root along views, and the family of roots that must overwrite one
+//! another. O(values + declarations).
+
+use super::violation::Violation;
+use crate::ids::{StepId, ValueId};
+use crate::program::{Program, ValueInfo};
+
+/// The root of every value and its first byte there.
+pub(super) fn roots(infos: &[ValueInfo], found: &mut Vec<Violation>) -> Vec<(ValueId, u64)> {
+    let mut roots: Vec<Option<(ValueId, u64)>> = vec![None; infos.len()];
+    let mut walked_for = vec![usize::MAX; infos.len()];
+    let mut path = Vec::new();
+    for start in 0..infos.len() {
+        let mut at = start;
+        let mut end = loop {
+            if let Some(known) = roots[at] {
+                break known;
+            }
+            let own = (ValueId::new(at), 0);
+            let fault = match infos[at].view_of {
+                None => None,
+                Some(_) if walked_for[at] == start => Some("a view of itself"),
+                Some(view) if view.of.index() >= infos.len() => Some("a view of an unknown value"),
+                Some(view) => {
+                    let whole = infos[view.of.index()].bytes;
+                    let end = view.offset.checked_add(infos[at].bytes);
+                    if end.is_some_and(|end| end <= whole) {
+                        walked_for[at] = start;
+                        path.push(at);
+                        at = view.of.index();
+                        continue;
+                    }
+                    Some("a view that is not inside the value that it is a view of")
+                }
+            };
+            if let Some(why) = fault {
+                found.push(Violation::BadProgram { step: None, value: Some(own.0), why });
+            }
+            roots[at] = Some(own);
+            break own;
+        };
+        while let Some(below) = path.pop() {
+            if roots[below].is_none() {
+                let offset = infos[below].view_of.map_or(0, |view| view.offset);
+                end = (end.0, end.1 + offset);
+                roots[below] = Some(end);
+            } else {
+                end = roots[below].unwrap_or(end);
+            }
+        }
+    }
+    roots.into_iter().map(|r| r.expect("every value was walked")).collect()
+}
+
+/// For every root the first of those that must overwrite one another.
+pub(super) fn families(program: &dyn Program, roots: &[(ValueId, u64)]) -> Vec<ValueId> {
+    let mut heads: Vec<ValueId> = (0..roots.len()).map(ValueId::new).collect();
+    for step in (0..program.steps()).map(StepId::new) {
+        for overwrite in program.overwrites(step).iter().filter(|o| o.must) {
+            let of = |v: ValueId| roots.get(v.index()).map(|r| r.0);
+            if let (Some(output), Some(input)) = (of(overwrite.output), of(overwrite.input))
+                && head(&heads, input) != output
+            {
+                heads[output.index()] = input;
+            }
+        }
+    }
+    (0..roots.len()).map(|v| head(&heads, ValueId::new(v))).collect()
+}
+
+fn head(heads: &[ValueId], mut value: ValueId) -> ValueId {
+    while heads[value.index()] != value {
+        value = heads[value.index()];
+    }
+    value
+}
