@@ -57,7 +57,8 @@ fn parse_roles(text: &str) -> Result<Vec<Role>, String> {
     let role = |name: &str| {
         let row = ROLES.iter().find(|(known, _)| *known == name.trim());
         let known = ROLES.map(|(known, _)| known).join(", ");
-        row.map(|(_, role)| *role).ok_or_else(|| format!("unknown role {name:?}; known are {known}"))
+        row.map(|(_, role)| *role)
+            .ok_or_else(|| format!("unknown role {name:?}; known are {known}"))
     };
     text.split('+').map(role).collect()
 }

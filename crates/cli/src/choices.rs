@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use plimsoll::{Apart, BankSpec, Boundary, Graph, Options, Selector, Told, no_reuse, selected_nodes};
+use plimsoll::{
+    Apart, BankSpec, Boundary, Graph, Options, Selector, Told, no_reuse, selected_nodes,
+};
 use serde_json::{Value, json};
 
 use crate::input::Source;

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
+use plimsoll::training_json::TrainingJsonError;
 use plimsoll::{
     Graph, Kernels, LoweringError, LoweringOptions, Preset, ScheduledGraph, Told, Width,
     order_by_names, text, training_json,
 };
-use plimsoll::training_json::TrainingJsonError;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -92,7 +92,8 @@ impl<F: Format> Output<F> {
 
 /// Writes a text to a file, whole or not at all.
 pub(crate) fn to_path(path: &Path, text: &str) -> Result<()> {
-    to_file(path, |file| file.write_all(text.as_bytes())).with_context(|| path.display().to_string())
+    to_file(path, |file| file.write_all(text.as_bytes()))
+        .with_context(|| path.display().to_string())
 }
 
 /// Writes to standard output; `styled` if colours are to be shown where that is a terminal.

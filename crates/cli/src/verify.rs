@@ -1,12 +1,14 @@
 //! `plimsoll verify`: is this plan right for that model?
 
+use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anstyle::AnsiColor;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use plimsoll::{Plan, Program, Told, Violation, read_plan, violations};
+use plimsoll::verify::trace::{self, TraceViolation};
+use plimsoll::{Plan, Program, Told, read_plan, violations};
 use serde::{Deserialize, Serialize};
 
 use crate::Answer;
@@ -21,11 +23,12 @@ const MOST_VIOLATIONS: usize = 10_000;
 const EXAMPLES: &str = "\
 Every read of every step must find what was written last, run after run, whoever made the plan.
 Widths, sizes, kernels and order are those that the plan tells, unless they are given here. One
-of the two files may be - for standard input.
+of the files may be - for standard input.
 
 Examples:
   plimsoll verify net.plim plan.json
   plimsoll plan net.plim --format json | plimsoll verify net.plim -
+  plimsoll verify net.plim plan.json --trace trace.jsonl
   plimsoll verify net.plim plan.json --format json";
 
 /// Verify a plan, whoever made it, and list everything that is wrong with it
@@ -39,6 +42,10 @@ pub(crate) struct Args {
     /// The plan, as `plimsoll plan -o plan.json` writes it; - for standard input
     #[arg(value_name = "PLAN.json")]
     plan: PathBuf,
+
+    /// Check what an executor really did too: a recorded trace, a JSON object a line
+    #[arg(long, value_name = "TRACE.jsonl")]
+    trace: Option<PathBuf>,
 
     #[command(flatten)]
     how_to_read: ModelArgs,
@@ -70,8 +77,10 @@ impl output::Format for Format {
 pub(crate) fn run(args: &Args) -> Result<Answer> {
     let output = args.output.resolve()?;
     let (model, plan) = (Source::named(&args.model), Source::named(&args.plan));
-    if model == Source::Stdin && plan == Source::Stdin {
-        bail!("only one of the model and the plan can be standard input");
+    let trace = args.trace.as_deref().map(Source::named);
+    let sources = [Some(&model), Some(&plan), trace.as_ref()];
+    if sources.into_iter().flatten().filter(|source| **source == Source::Stdin).count() > 1 {
+        bail!("only one of the model, the plan and the trace can be standard input");
     }
     let text = plan.text("").with_context(|| plan.to_string())?;
     let told = told(&text).with_context(|| plan.to_string())?;
@@ -79,12 +88,29 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let graph = model::read(&model)?;
     let program = lowering.program(&graph, &model)?;
     let plan = read_plan(&program, &text).with_context(|| plan.to_string())?;
-    let verdict = Verdict::new(&program, &plan);
+    let mut findings: Vec<Finding> = violations(&program, &plan)
+        .iter()
+        .map(|violation| Finding::new(violation, violation.describe(&program)))
+        .collect();
+    if let Some(trace) = &trace {
+        findings.extend(check_trace(&program, &plan, trace)?);
+    }
+    let verdict = Verdict::new(&program, &plan, findings);
     output.write(|out| match output.format {
         Format::Text => verdict.write_text(out),
         Format::Json => verdict.write_json(out),
     })?;
     Ok(if verdict.valid { Answer::Yes } else { Answer::No })
+}
+
+fn check_trace(program: &dyn Program, plan: &Plan, source: &Source) -> Result<Vec<Finding>> {
+    let check = || Ok(trace::check(program, plan, source.open()?)?);
+    let found = check().map_err(|error: anyhow::Error| error.context(source.to_string()))?;
+    let finding = |violation: &TraceViolation| {
+        let text = format!("{source}: {}", violation.describe(program));
+        Finding::new(&violation.kind, text)
+    };
+    Ok(found.iter().map(finding).collect())
 }
 
 /// The options that a plan tells of itself.
@@ -118,16 +144,16 @@ struct Finding {
 }
 
 impl Verdict {
-    fn new(program: &dyn Program, plan: &Plan) -> Self {
-        let violations = violations(program, plan);
-        let listed = violations.iter().take(MOST_VIOLATIONS);
+    fn new(program: &dyn Program, plan: &Plan, mut findings: Vec<Finding>) -> Self {
+        let found = findings.len();
+        findings.truncate(MOST_VIOLATIONS);
         Verdict {
-            valid: violations.is_empty(),
+            valid: found == 0,
             arena_bytes: plan.banks.iter().fold(0, |sum, bank| bank.bytes.saturating_add(sum)),
             steps: program.steps(),
             values: program.values(),
-            complete: violations.len() <= MOST_VIOLATIONS,
-            violations: listed.map(|violation| Finding::new(program, violation)).collect(),
+            complete: found <= MOST_VIOLATIONS,
+            violations: findings,
         }
     }
 
@@ -158,13 +184,13 @@ impl Verdict {
 }
 
 impl Finding {
-    fn new(program: &dyn Program, violation: &Violation) -> Self {
-        Finding { kind: kind(violation), text: violation.describe(program).to_string() }
+    fn new(violation: &impl fmt::Debug, text: impl fmt::Display) -> Self {
+        Finding { kind: kind(violation), text: text.to_string() }
     }
 }
 
 /// The name of the variant, as `own-input-overwritten`.
-fn kind(violation: &Violation) -> String {
+fn kind(violation: &impl fmt::Debug) -> String {
     let debug = format!("{violation:?}");
     let name = debug.split([' ', '(', '{']).next().unwrap_or_default();
     let mut kind = String::new();

@@ -64,7 +64,11 @@ impl PlanReport<'_> {
         let in_place = members.filter(|member| member.took_over.is_some()).count();
         let values = (0..self.program.values()).map(ValueId::new);
         let views = values.filter(|value| self.program.value(*value).view_of.is_some()).count();
-        line(out, "in place", &count(in_place, "value takes", "values take", "over the bytes of others"))?;
+        line(
+            out,
+            "in place",
+            &count(in_place, "value takes", "values take", "over the bytes of others"),
+        )?;
         line(out, "views", &count(views, "value is a part", "values are parts", "of others"))?;
         let Some(budget) = self.budget else { return Ok(()) };
         let verdict = match budget.checked_sub(totals.arena_bytes) {
