@@ -3,7 +3,7 @@
 use crate::door::Checked;
 use crate::home::Home;
 use crate::ids::{BankId, BufferId, ValueId};
-use crate::liveness::Need;
+use crate::liveness::{Need, reserved};
 use crate::lower::What;
 use crate::options::Options;
 use crate::pipeline::Attempt;
@@ -45,7 +45,12 @@ pub(crate) fn assemble(
             live: lives[value.index()],
             took_over: attempt.families.took_over[value.index()],
         }));
-        let bytes = checked.values[value.index()].bytes;
+        // What is reserved behind the end of a value is part of its slot.
+        let bytes = if checked.is_root(value) {
+            reserved(checked, value, options)
+        } else {
+            checked.values[value.index()].bytes
+        };
         places.push(match (&homes[value.index()], buffer) {
             (Home::Elided, _) => Place::Elided,
             (Home::External, _) if checked.is_root(value) => Place::External,

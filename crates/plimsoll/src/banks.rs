@@ -9,9 +9,11 @@ use std::collections::BTreeMap;
 use plimsoll_pack::{BufferId as PackedId, Life, Problem, Status, Sweep, solve};
 
 use crate::door::Checked;
+use crate::liveness::reserved;
 use crate::lower::{Item, What, conflicts, life};
 use crate::options::{BankSpec, Options};
 use crate::point::LiveRange;
+use crate::program::Storage;
 use crate::shared::SharedSlot;
 
 /// Where everything went.
@@ -49,7 +51,7 @@ pub(crate) fn place(
 ) -> Result<Placed, Refusal> {
     let default = [BankSpec::new("arena")];
     let specs: &[BankSpec] = if options.banks.is_empty() { &default } else { &options.banks };
-    let borrowed = borrowed(options);
+    let borrowed = borrowed(checked, options);
     let mut placed = Placed { banks: Vec::new(), slots: vec![(0, 0); items.len()] };
     let mut waiting: Vec<usize> = (0..items.len()).collect();
     for spec in specs {
@@ -72,12 +74,20 @@ pub(crate) fn place(
 }
 
 /// The places that another plan lends, by name of the bank.
-fn borrowed(options: &Options) -> BTreeMap<String, Vec<&SharedSlot>> {
-    let mut by_bank: BTreeMap<String, Vec<&SharedSlot>> = BTreeMap::new();
-    for slot in options.shared.iter().flat_map(|layout| layout.values.values()) {
-        if slot.bytes > 0 {
-            by_bank.entry(slot.bank.clone()).or_default().push(slot);
+/// With what may be written behind the end of those that are used here.
+fn borrowed(checked: &Checked<'_>, options: &Options) -> BTreeMap<String, Vec<SharedSlot>> {
+    let mut by_bank: BTreeMap<String, Vec<SharedSlot>> = BTreeMap::new();
+    let Some(layout) = &options.shared else { return by_bank };
+    let mut slots = layout.values.clone();
+    for value in checked.value_ids() {
+        if checked.values[value.index()].storage == Storage::Shared
+            && let Some(slot) = slots.get_mut(checked.program.value_name(value).as_ref())
+        {
+            slot.bytes = reserved(checked, value, options);
         }
+    }
+    for slot in slots.into_values().filter(|slot| slot.bytes > 0) {
+        by_bank.entry(slot.bank.clone()).or_default().push(slot);
     }
     by_bank
 }
@@ -87,7 +97,7 @@ struct Filling<'a, 'p> {
     items: &'a [Item],
     spec: &'a BankSpec,
     /// What another plan has put into this bank.
-    lent: &'a [&'a SharedSlot],
+    lent: &'a [SharedSlot],
     options: &'a Options,
 }
 

@@ -13,7 +13,7 @@ use crate::home::Home;
 use crate::ids::{StepId, ValueId};
 use crate::options::Options;
 use crate::point::{LiveRange, Point};
-use crate::program::AccessKind;
+use crate::program::{AccessKind, Role};
 
 /// Some bytes that must be left alone for a time.
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +58,15 @@ pub(crate) fn needs(checked: &Checked<'_>, homes: &[Home], options: &Options) ->
 
 /// The bytes of a value in its root, with what lies behind its end and may be written too.
 pub(crate) fn whole(checked: &Checked<'_>, value: ValueId, options: &Options) -> Span {
-    let (info, at) = (&checked.values[value.index()], checked.roots[value.index()]);
-    Span::new(at.offset, at.offset + info.bytes + guard(checked, value, options))
+    let at = checked.roots[value.index()].offset;
+    Span::new(at, at + reserved(checked, value, options))
+}
+
+/// The bytes that a value takes up, with what lies behind its end.
+pub(crate) fn reserved(checked: &Checked<'_>, value: ValueId, options: &Options) -> u64 {
+    let info = &checked.values[value.index()];
+    let bytes = info.bytes + guard(checked, value, options);
+    if info.role == Role::Temporary { bytes } else { bytes.max(options.min_slot) }
 }
 
 /// The bytes behind the end of a value that may be written with it.

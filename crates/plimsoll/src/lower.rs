@@ -9,7 +9,7 @@ use plimsoll_pack::{Conflicts, Gap, Life, Span};
 use crate::door::Checked;
 use crate::home::Home;
 use crate::ids::{StepId, ValueId};
-use crate::liveness::{Need, guard};
+use crate::liveness::{Need, reserved};
 use crate::options::Options;
 use crate::point::{LiveRange, Point};
 use crate::program::Role;
@@ -81,17 +81,13 @@ fn sizes(
         let info = &checked.values[value.index()];
         let rooted = checked.roots[value.index()];
         let (head, at) = families.member[rooted.root.index()];
-        let mut bytes = info.bytes + guard(checked, value, options);
-        if info.role != Role::Temporary {
-            bytes = bytes.max(options.min_slot);
-        }
         let align = match info.align {
             Some(align) => align,
             None if checked.is_root(value) => options.align,
             None => 1,
         };
         let (size, common) = &mut sizes[head.index()];
-        *size = (*size).max(at + rooted.offset + bytes);
+        *size = (*size).max(at + rooted.offset + reserved(checked, value, options));
         *common = lcm(*common, align);
     }
     sizes

@@ -108,16 +108,15 @@ fn happens_before(program: &dyn Program) -> Vec<Vec<bool>> {
         program.after(step).iter().for_each(|a| before[a.index()][b] = true);
         for (a, row) in before.iter_mut().enumerate() {
             let other = StepId::new(a);
-            row[b] |= match program.execution() {
-                Execution::Queues => a < b && program.queue(other) == program.queue(step),
-                _ => {
-                    let written = touched(program, other, AccessKind::Write);
-                    let reads = touched(program, step, AccessKind::Read);
-                    a != b
-                        && reads.iter().any(|byte| {
-                            written.contains(byte) && (a < b || !given(program, byte.0))
-                        })
-                }
+            row[b] |= if program.execution() == Execution::Queues {
+                a < b && program.queue(other) == program.queue(step)
+            } else {
+                let written = touched(program, other, AccessKind::Write);
+                let reads = touched(program, step, AccessKind::Read);
+                a != b
+                    && reads
+                        .iter()
+                        .any(|byte| written.contains(byte) && (a < b || !given(program, byte.0)))
             };
         }
     }

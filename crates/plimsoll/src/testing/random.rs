@@ -323,8 +323,8 @@ impl Maker<'_> {
         let bytes = self.program.values[output.index()].bytes;
         let reads = self.program.steps[step].accesses.iter();
         let reads = reads.filter(|a| a.kind == AccessKind::Read).map(|a| a.value);
-        let large = reads.filter(|v| self.program.values[v.index()].bytes >= bytes);
-        let Some(input) = large.last() else { return false };
+        let mut large = reads.filter(|v| self.program.values[v.index()].bytes >= bytes);
+        let Some(input) = large.next_back() else { return false };
         if !self.rng.chance(self.shape.overwrites) {
             return false;
         }

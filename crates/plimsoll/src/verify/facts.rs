@@ -103,7 +103,7 @@ impl<'a> Facts<'a> {
             let head = &infos[families[root.index()].index()];
             values.push(Fact {
                 bytes: info.bytes,
-                guard: info.guard,
+                guard: info.guard.max(reserved(plan, index).saturating_sub(info.bytes)),
                 root,
                 offset,
                 at: None,
@@ -202,9 +202,9 @@ impl<'a> Facts<'a> {
                 Some(Place::Outside { root, offset }) => {
                     let base = bases.get(root.index()).copied().flatten();
                     let end = needs.and_then(|needs| offset.checked_add(needs));
-                    let fits = |base: &u64| {
+                    let fits = |_: &u64| {
                         let of = self.value(*root);
-                        end.is_some_and(|end| end <= of.bytes + of.guard) && *base < u64::MAX
+                        end.is_some_and(|end| end <= of.bytes + of.guard)
                     };
                     base.filter(fits).map(|b| At { space: banks as u32, first: b + offset })
                 }
@@ -321,4 +321,12 @@ fn life(info: &ValueInfo) -> Life {
 fn survives(info: &ValueInfo) -> bool {
     matches!(info.storage, Storage::Persistent | Storage::Shared)
         || matches!(info.role, Role::Param | Role::Constant)
+}
+
+/// The bytes that the plan reserves for a value: what is behind its end is kept free like a guard.
+fn reserved(plan: &Plan, value: usize) -> u64 {
+    match plan.places.get(value) {
+        Some(Place::Bank(slot)) => slot.bytes,
+        _ => 0,
+    }
 }

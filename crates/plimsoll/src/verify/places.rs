@@ -112,15 +112,14 @@ impl Check<'_, '_> {
             (Some(Place::Bank(root)), Place::Bank(view)) => {
                 root.bank == view.bank && root.offset.checked_add(fact.offset) == Some(view.offset)
             }
-            (Some(Place::External), Place::External) => true,
             (Some(Place::External), Place::Outside { root, offset }) => {
                 root == fact.root && offset == fact.offset
             }
             (Some(Place::Outside { root, offset }), Place::Outside { root: of, offset: at }) => {
                 *root == of && offset.checked_add(fact.offset) == Some(at)
             }
-            // The root is at fault, and said to be.
-            (None | Some(Place::Elided), _) => true,
+            // Without a place the root is at fault, and said to be.
+            (Some(Place::External), Place::External) | (None | Some(Place::Elided), _) => true,
             _ => false,
         }
     }
@@ -173,7 +172,8 @@ impl Check<'_, '_> {
                 let place = self.facts.plan.places.get(self.facts.value(v).root.index());
                 matches!(place, Some(Place::External) | None)
             };
-            if !self.facts.same_place(output, input) && !(outside(output) && outside(input)) {
+            let both_outside = outside(output) && outside(input);
+            if !both_outside && !self.facts.same_place(output, input) {
                 self.found.push(Violation::OverwriteIgnored { step, output, input });
             }
         }

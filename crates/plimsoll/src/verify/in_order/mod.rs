@@ -223,7 +223,7 @@ impl Replay<'_, '_> {
             value: overwrite.input,
             root: self.facts.value(overwrite.input).root,
             space,
-            span: Span::new(input.lo, input.hi.min(input.lo + output.len())),
+            span: Span::new(input.lo, input.hi.min(input.lo.saturating_add(output.len()))),
             guard: 0,
             kind: AccessKind::Read,
             from: None,

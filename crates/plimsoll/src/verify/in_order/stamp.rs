@@ -118,12 +118,13 @@ impl Replay<'_, '_> {
         if span.is_empty() {
             return;
         }
-        let user = User { step: Some(used.step), thing: Thing::Value(used.value), reads: true };
+        let reader = User { step: Some(used.step), thing: Thing::Value(used.value), reads: true };
         let owner = Thing::Value(used.root);
         let any_run = self.facts.value(used.root).life == Life::Resident;
         let run = self.run;
         let good = |s: &Stamp| s.owner == owner && s.ready <= begin && (any_run || s.run == run);
-        let needed = |s: Stamp| if s.busy < end { Stamp { busy: end, user, ..s } } else { s };
+        let needed =
+            |s: Stamp| if s.busy < end { Stamp { busy: end, user: reader, ..s } } else { s };
         let bytes = &mut self.bytes[used.space as usize];
         if let Some(stamp) = bytes.exactly(span)
             && good(stamp)

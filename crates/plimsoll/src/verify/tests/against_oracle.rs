@@ -1,12 +1,13 @@
 //! Whatever the oracle finds, the verifier finds; and in a language without dead writes nothing
 //! else.
 
+use plimsoll_pack::Span;
 use plimsoll_pack::testing::Rng;
 
 use super::super::*;
 use crate::ids::{StepId, ValueId};
 use crate::plan::Place;
-use crate::program::{AccessKind, Execution, Program};
+use crate::program::{Access, AccessKind, Execution, Program, Scratch, Until, View};
 use crate::testing::{
     Orders, Shape, TestProgram, corrupts, plan_at, random_program, unshared_plan,
 };
@@ -74,7 +75,6 @@ fn compare(shape: &Shape, seeds: std::ops::Range<u64>, exact: bool) -> (u32, u32
 #[test]
 fn what_the_oracle_corrupts_is_rejected() {
     let (corrupt, rejected, all) = compare(&Shape::everything(), 0..6_000, false);
-    println!("{corrupt} corrupt, {rejected} rejected, of {all}");
     assert!(corrupt > all / 4 && rejected < all * 3 / 4, "{corrupt} {rejected} {all}");
 }
 
@@ -132,7 +132,9 @@ fn small(sizes: &[u64], reads: &[usize], execution: Execution, in_place: bool) -
         all.any(|a| a.value == v && a.kind == AccessKind::Read)
     };
     let unread: Vec<ValueId> = values.iter().copied().filter(|v| !read(*v)).collect();
-    unread.iter().for_each(|v| program.values[v.index()].output = true);
+    for value in unread {
+        program.values[value.index()].output = true;
+    }
     program
 }
 
@@ -178,8 +180,10 @@ fn every_world(count: usize, most_bytes: usize, arena: usize) -> (u32, u32) {
 
 #[test]
 fn every_small_world_is_judged_as_the_oracle_does() {
-    // 2 values of 1 to 3 bytes in 6; 3 of 1 to 3 in 5; 4 of 1 or 2 in 3.
-    println!("{:?} {:?} {:?}", every_world(2, 3, 6), every_world(3, 3, 5), every_world(4, 2, 3));
+    // How many there are, and how many of them corrupt.
+    assert_eq!(every_world(2, 3, 6), (2_700, 1_176));
+    assert_eq!(every_world(3, 3, 5), (82_944, 69_771));
+    assert_eq!(every_world(4, 2, 3), (240_000, 233_518));
 }
 
 #[test]
@@ -196,5 +200,68 @@ fn a_value_that_shrinks_is_too_small() {
         slot.bytes -= 1;
         let expected = Violation::TooSmall { thing, bytes: needs - 1, needs };
         assert!(violations(&program, &plan).contains(&expected));
+    }
+}
+
+/// A number that nobody expects.
+fn odd(rng: &mut Rng) -> u64 {
+    [0, 1, 7, 1 << 32, u64::MAX / 2, u64::MAX - 1, u64::MAX][rng.below(7) as usize]
+}
+
+/// Breaks something in a program or a plan.
+fn break_something(rng: &mut Rng, program: &mut TestProgram, plan: &mut Plan) {
+    let step = rng.below(program.steps.len() as u64) as usize;
+    let value = ValueId(rng.below(program.values.len() as u64 + 1) as u32);
+    let other = StepId(rng.below(program.steps.len() as u64 + 1) as u32);
+    let number = odd(rng);
+    let place = rng.below(plan.places.len().max(1) as u64) as usize;
+    let info = &mut program.values[step % plan.places.len().max(1)];
+    match rng.below(16) {
+        0 => info.bytes = number,
+        1 => info.guard = number,
+        2 => info.align = Some(number),
+        3 => info.view_of = Some(View { of: value, offset: number }),
+        4 => info.elided = !info.elided,
+        5 => program.steps[step].accesses.push(Access::write(value)),
+        6 => program.steps[step].after.push(other),
+        7 => program.overwrite(StepId::new(step), value, ValueId(0), rng.chance(50)),
+        8 => program.steps[step].scratch = Some(Scratch { bytes: number, align: number }),
+        9 => {
+            let (from, until) = (Some(other), Until::After(StepId(rng.below(9) as u32)));
+            let bytes = Some(Span::new(rng.below(3), number));
+            let access = Access { bytes, from, until, ..Access::read(value) };
+            program.steps[step].accesses.push(access);
+        }
+        10 => plan.schedule.push(other),
+        11 => plan.schedule.swap(0, step),
+        12 => drop(plan.places.pop()),
+        13 => plan.banks.clear(),
+        14 => plan.places[place] = Place::Outside { root: value, offset: number },
+        _ => {
+            if let Some(Place::Bank(slot)) = plan.places.get_mut(place) {
+                slot.offset = number;
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_makes_it_panic() {
+    for seed in 0..10_000 {
+        let mut rng = Rng::new(seed);
+        let mut program = random_program(&mut rng, &Shape::everything());
+        if program.values.is_empty() {
+            continue;
+        }
+        let mut plan = unshared_plan(&program, 1);
+        for _ in 0..=rng.below(3) {
+            if plan.places.is_empty() {
+                break;
+            }
+            break_something(&mut rng, &mut program, &mut plan);
+        }
+        for violation in violations(&program, &plan) {
+            assert!(!violation.describe(&program).to_string().is_empty());
+        }
     }
 }

@@ -138,14 +138,14 @@ fn resolve(
     if let Some(id) = id.filter(|id| *id as usize >= count) {
         return Err(format!("no {noun} {id}: there are {count}"));
     }
-    let named = name.map(|name| names.get(name).ok_or(format!("no {noun} {name:?}")));
-    match (id, named.transpose()?, name) {
+    let meant = name.map(|name| names.get(name).ok_or(format!("no {noun} {name:?}")));
+    match (id, meant.transpose()?, name) {
         (None, None, _) => Err(format!("which {noun}?")),
-        (Some(id), Some(Some(named)), Some(name)) if id != *named => {
+        (Some(id), Some(Some(meant)), Some(name)) if id != *meant => {
             Err(format!("{noun} {id} is not {name:?}"))
         }
         (Some(id), ..) => Ok(id),
-        (None, Some(Some(named)), _) => Ok(*named),
+        (None, Some(Some(meant)), _) => Ok(*meant),
         (None, Some(None), name) => {
             Err(format!("several {noun}s are called {:?}", name.unwrap_or_default()))
         }

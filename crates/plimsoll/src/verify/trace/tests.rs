@@ -40,7 +40,9 @@ fn right() -> Vec<String> {
 
 fn found(program: &TestProgram, plan: &Plan, lines: &[String]) -> Vec<TraceViolation> {
     let found = check(program, plan, lines.concat().as_bytes()).expect("a trace");
-    found.iter().for_each(|v| assert!(!v.describe(program).to_string().is_empty()));
+    for violation in &found {
+        assert!(!violation.describe(program).to_string().is_empty());
+    }
     found
 }
 

@@ -49,7 +49,8 @@ impl Uses {
                 let output = implied(facts, step, overwrite.output, AccessKind::Write);
                 let Some(output) = output else { continue };
                 if let Some(mut input) = implied(facts, step, overwrite.input, AccessKind::Read) {
-                    input.span.hi = input.span.hi.min(input.span.lo + output.span.len());
+                    input.span.hi =
+                        input.span.hi.min(input.span.lo.saturating_add(output.span.len()));
                     input.until = Until::Writes;
                     all.push(input);
                 }
@@ -138,7 +139,9 @@ pub(super) fn check(
         let mut pairs = pairs::overlapping(&items, &order, MOST_PAIRS);
         pairs.extend(&neighbours);
         let judge = Judge::new(facts, &items, &order, &pairs);
-        pairs.iter().for_each(|pair| judge.report(*pair, found));
+        for pair in pairs {
+            judge.report(pair, found);
+        }
     }
 }
 

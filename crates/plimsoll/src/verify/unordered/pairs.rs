@@ -212,13 +212,8 @@ impl<'a> Judge<'a> {
         pairs.iter().all(|(a, b)| {
             let (a, b) = (&self.items[*a as usize], &self.items[*b as usize]);
             a.touches.iter().all(|first| b.touches.iter().all(|second| self.before(first, second)))
-                || self.same_owner(a, b)
+                || same_owner(a, b)
         })
-    }
-
-    /// Parts of one root do not get in each other's way.
-    fn same_owner(&self, a: &Item, b: &Item) -> bool {
-        a.root.is_some() && a.root == b.root
     }
 
     /// Whether an access is over before another begins, or where that takes over its bytes.
@@ -256,7 +251,7 @@ impl<'a> Judge<'a> {
     /// Adds what is wrong with a pair, of which the first should be over before the second.
     pub(super) fn report(&self, pair: (u32, u32), found: &mut Vec<Violation>) {
         let (a, b) = (&self.items[pair.0 as usize], &self.items[pair.1 as usize]);
-        if self.same_owner(a, b) {
+        if same_owner(a, b) {
             return;
         }
         let at = self.facts.region(a.space, a.span.and(b.span));
@@ -302,6 +297,11 @@ impl<'a> Judge<'a> {
             _ => Some(not_ordered(first, second, at)),
         }
     }
+}
+
+/// Parts of one root do not get in each other's way.
+fn same_owner(a: &Item, b: &Item) -> bool {
+    a.root.is_some() && a.root == b.root
 }
 
 /// Two accesses of one step that are in each other's way.
