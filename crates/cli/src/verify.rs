@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anstyle::AnsiColor;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 use plimsoll::verify::trace::{self, TraceViolation};
 use plimsoll::{Plan, Program, Told, read_plan, violations};
@@ -104,8 +104,8 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
 }
 
 fn check_trace(program: &dyn Program, plan: &Plan, source: &Source) -> Result<Vec<Finding>> {
-    let check = || Ok(trace::check(program, plan, source.open()?)?);
-    let found = check().map_err(|error: anyhow::Error| error.context(source.to_string()))?;
+    let trace = source.open().with_context(|| source.to_string())?;
+    let found = trace::check(program, plan, trace).map_err(|error| anyhow!("{source}: {error}"))?;
     let finding = |violation: &TraceViolation| {
         let text = format!("{source}: {}", violation.describe(program));
         Finding::new(&violation.kind, text)

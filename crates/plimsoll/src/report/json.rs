@@ -69,6 +69,9 @@ struct ValueRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     offset: Option<u64>,
     bytes: u64,
+    /// The bytes of its place, if they are more: some are left free behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slot_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     start: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,6 +123,7 @@ pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told) -> String {
             bank: slot.map(|s| bank_name(s.bank)),
             offset: slot.map(|s| s.offset),
             bytes: info.bytes,
+            slot_bytes: slot.map(|s| s.bytes).filter(|bytes| *bytes != info.bytes),
             start: member.map(|m| m.live.start.0),
             end: member.map(|m| m.live.end.0),
             storage: storage(place, info.storage).to_owned(),
@@ -211,7 +215,9 @@ pub fn read_plan(program: &dyn Program, text: &str) -> Result<Plan, PlanReadErro
     for row in &file.values {
         let index = find(&values, &row.name)?;
         let place = match (&row.bank, row.offset, row.storage.as_str()) {
-            (Some(bank), Some(offset), _) => Place::Bank(slot(bank, offset, row.bytes)?),
+            (Some(bank), Some(offset), _) => {
+                Place::Bank(slot(bank, offset, row.slot_bytes.unwrap_or(row.bytes))?)
+            }
             (_, _, "elided") => Place::Elided,
             (..) => match root_of(program, ValueId::new(index)) {
                 (root, _) if root.index() == index => Place::External,
