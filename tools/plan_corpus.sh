@@ -30,7 +30,7 @@ for graph in "$graphs"/*.json; do
     arena=$(number arena_bytes)
     bound=$(number lower_bound_bytes)
     awk -v file="$(basename "$graph")" -v arena="$arena" -v bound="$bound" -v ns=$((end - start)) \
-        'BEGIN { printf "%-32s %14d %14d %8.5f %8.3f\n", file, arena, bound, arena / bound, ns / 1e9 }'
+        'BEGIN { printf "%-32s %14s %14s %8.5f %8.3f\n", file, arena, bound, arena / bound, ns / 1e9 }'
     planned=$((planned + 1))
     if ! verdict=$("$plimsoll" verify "$graph" "$answers/plan.json"); then
         echo "$verdict"

@@ -50,7 +50,7 @@ pub(crate) fn parse_guards(text: &str) -> Result<Boundary<u64>, String> {
 }
 
 /// The kinds that are placed, for a plan to tell.
-pub(crate) fn told_place(place: &Boundary<bool>) -> Value {
+pub(crate) fn told_place(place: Boundary<bool>) -> Value {
     let kinds = [
         ("inputs", place.inputs),
         ("params", place.params),

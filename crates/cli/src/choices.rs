@@ -109,7 +109,7 @@ impl ChoiceArgs {
         options.min_slot = self.min_slot.unwrap_or(options.min_slot);
         options.reclaim_inputs = self.reclaim_inputs;
         options.in_place = !self.no_in_place;
-        options.banks = self.banks.clone();
+        options.banks.clone_from(&self.banks);
         if let Some(path) = &self.shared_from {
             options.shared = Some(shared::read(&Source::named(path))?);
         }
@@ -137,7 +137,7 @@ impl ChoiceArgs {
     pub(crate) fn tell(&self, options: &Options, told: &mut Told) {
         let mut tell = |key: &str, value: Value| told.insert(key.to_owned(), value);
         tell("align", json!(options.align));
-        tell("place", boundary::told_place(&options.place));
+        tell("place", boundary::told_place(options.place));
         tell("reclaim_inputs", json!(options.reclaim_inputs));
         tell("guards", boundary::told_guards(&options.guards));
         tell("min_slot", json!(options.min_slot));

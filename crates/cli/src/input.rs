@@ -52,7 +52,7 @@ impl Source {
         ensure!((bytes.len() as u64) < MOST_TEXT_BYTES, "longer than {MOST_TEXT_BYTES} bytes");
         String::from_utf8(bytes).map_err(|error| {
             let read = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            let line = 1 + read.iter().filter(|byte| **byte == b'\n').count();
+            let line = read.split(|byte| *byte == b'\n').count();
             anyhow!("line {line}: not text (invalid UTF-8)")
         })
     }

@@ -2,10 +2,11 @@
 
 use std::cmp::Reverse;
 
-use plimsoll::{Buffer, LiveRange, Plan, Point, Program, ValueId};
+use plimsoll::{Buffer, LiveRange, Plan, Point, Program, Role, ValueId};
 use plimsoll_pack::{Problem, Sweep};
 
-use super::pictures::{packed, scratch_name};
+use super::pictures::{heads, packed, scratch_name};
+use crate::report::plain;
 
 /// The moment of the highest load.
 pub(super) struct Peak {
@@ -50,7 +51,7 @@ impl Story<'_> {
         match self.plan.schedule.get(position) {
             Some(step) => {
                 let does = if point.0.is_multiple_of(2) { "reads" } else { "writes" };
-                let name = super::super::plain(&self.program.step_name(*step));
+                let name = plain(&self.program.step_name(*step));
                 format!("while {name} {does}, step {} of {steps}", position + 1)
             }
             None => "at the end".to_owned(),
@@ -58,52 +59,60 @@ impl Story<'_> {
     }
 
     fn alive(&self, point: Point) -> Vec<Alive> {
-        let is_alive = |live: LiveRange| live.start <= point && point < live.end;
-        let mut values = vec![None; self.plan.derivation.buffers.len()];
-        for (index, member) in self.plan.derivation.members.iter().enumerate() {
-            let (value, Some(member)) = (ValueId::new(index), member) else { continue };
-            let info = self.program.value(value);
-            if is_alive(member.live) && info.view_of.is_none() {
-                // Of values that take each other over in this step, the larger speaks for both.
-                let rank = (info.bytes, Reverse(value));
-                let best = &mut values[member.buffer.index()];
-                if best.is_none_or(|(best, _)| rank > best) {
-                    *best = Some((rank, member.live));
-                }
+        let speakers = self.speakers(point);
+        let heads = heads(self.program, self.plan);
+        let mut alive = Vec::new();
+        for ((buffer, speaker), head) in
+            self.plan.derivation.buffers.iter().zip(speakers).zip(heads)
+        {
+            if !is_in_use(buffer, point) {
+                continue;
             }
-        }
-        let buffers = self.plan.derivation.buffers.iter().zip(values);
-        let alive = |(buffer, value): (&Buffer, Option<((u64, Reverse<ValueId>), LiveRange)>)| {
-            if !is_alive(buffer.live) {
-                return None;
-            }
-            Some(match value {
-                Some(((bytes, Reverse(value)), live)) => Alive {
+            // What is kept though nobody needs it now: inputs that are not reclaimed, weights, ….
+            let kept = head.map(|head| (head, buffer.live));
+            alive.push(match speaker.or(kept) {
+                Some((value, live)) => Alive {
                     name: self.program.value_name(value).into_owned(),
-                    bytes,
+                    bytes: self.program.value(value).bytes,
                     life: self.life(live),
                 },
-                None if self.is_scratch(buffer) => Alive {
+                None => Alive {
                     name: scratch_name(self.program, self.plan, buffer),
                     bytes: buffer.slot.bytes,
                     life: self.life(buffer.live),
                 },
-                None => return None,
-            })
-        };
-        let mut alive: Vec<Alive> = buffers.filter_map(alive).collect();
+            });
+        }
         alive.sort_by_key(|alive| Reverse(alive.bytes));
         alive
     }
 
-    fn is_scratch(&self, buffer: &Buffer) -> bool {
-        self.plan.scratch.iter().flatten().any(|slot| *slot == buffer.slot)
+    /// By buffer, the value in it that is needed at that point. Of values that take each other
+    /// over in that very step, the larger speaks for both.
+    fn speakers(&self, point: Point) -> Vec<Option<(ValueId, LiveRange)>> {
+        let mut speakers: Vec<Option<(ValueId, LiveRange)>> =
+            vec![None; self.plan.derivation.buffers.len()];
+        for (index, member) in self.plan.derivation.members.iter().enumerate() {
+            let (value, Some(member)) = (ValueId::new(index), member) else { continue };
+            let info = self.program.value(value);
+            let is_needed = member.live.start <= point && point < member.live.end;
+            if !is_needed || info.view_of.is_some() {
+                continue;
+            }
+            let buffer = &self.plan.derivation.buffers[member.buffer.index()];
+            let live = if info.role == Role::Temporary { member.live } else { buffer.live };
+            let speaker = &mut speakers[member.buffer.index()];
+            if speaker.is_none_or(|(other, _)| info.bytes > self.program.value(other).bytes) {
+                *speaker = Some((value, live));
+            }
+        }
+        speakers
     }
 
     fn life(&self, live: LiveRange) -> String {
         let name = |point: u64| {
             let step = self.plan.schedule.get((point / 2) as usize);
-            step.map(|step| super::super::plain(&self.program.step_name(*step)))
+            step.map(|step| plain(&self.program.step_name(*step)))
         };
         let from = if live.start == Point(0) { None } else { name(live.start.0) };
         let from = from.map_or("from the start".to_owned(), |step| format!("from {step}"));
@@ -111,4 +120,12 @@ impl Story<'_> {
         let to = to.map_or("to the end".to_owned(), |step| format!("to {step}"));
         format!("{from} {to}")
     }
+}
+
+/// Whether some byte of the buffer is in use at that point.
+fn is_in_use(buffer: &Buffer, point: Point) -> bool {
+    let now = point.0.cast_signed();
+    packed(buffer)
+        .pieces()
+        .any(|piece| piece.life.start <= now && now < piece.life.end && !piece.span.is_empty())
 }

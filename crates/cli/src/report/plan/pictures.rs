@@ -113,7 +113,7 @@ pub(super) fn scratch_name(program: &dyn Program, plan: &Plan, buffer: &Buffer) 
 }
 
 /// The first value of each buffer: not a view, in nobody's place. `None` for scratch memory.
-fn heads(program: &dyn Program, plan: &Plan) -> Vec<Option<ValueId>> {
+pub(super) fn heads(program: &dyn Program, plan: &Plan) -> Vec<Option<ValueId>> {
     let mut heads = vec![None; plan.derivation.buffers.len()];
     for (index, member) in plan.derivation.members.iter().enumerate() {
         let (value, Some(member)) = (ValueId::new(index), member) else { continue };
