@@ -54,6 +54,9 @@ pub(crate) struct Touch {
     /// The step with which it may begin, and the one with which it is over: `None` for the run.
     pub(crate) first: StepId,
     pub(crate) last: Option<StepId>,
+    /// Whether it is over with its own step, as far as is known: what is declared to go on until
+    /// some step may go on after the writes of that step, its own or not.
+    pub(crate) ends_with_step: bool,
 }
 
 impl Checked<'_> {
@@ -248,6 +251,7 @@ fn touch(checked: &Checked<'_>, step: StepId, access: &Access) -> Result<Touch, 
         live: LiveRange::new(begin, over),
         first: from.unwrap_or(step),
         last,
+        ends_with_step: matches!(until, Until::Writes | Until::Step),
     })
 }
 

@@ -33,11 +33,12 @@ impl HappensBefore {
         }
         let flows = flows(checked);
         let mut edges = waits(checked);
+        let at = |step: StepId| checked.position[step.index()];
         if checked.program.execution() == Execution::Partial {
-            for (write, read) in &flows {
-                if let Some(last) = write.last {
-                    edges[checked.position[last.index()]]
-                        .push(checked.position[read.first.index()]);
+            for (write, read) in flows.iter().filter(|(write, read)| at(write.step) < at(read.step))
+            {
+                for last in [Some(write.step), write.last].into_iter().flatten() {
+                    edges[at(last)].extend([at(read.step), at(read.first)]);
                 }
             }
         }
@@ -53,7 +54,12 @@ impl HappensBefore {
             }
         }
         for (write, read) in flows {
-            let ordered = write.last.is_some_and(|last| order.before(last, read.first));
+            // What is there before the run may be read before it is written anew.
+            let ordered = if at(write.step) < at(read.step) {
+                order.ordered(&write, &read)
+            } else {
+                order.ordered(&read, &write)
+            };
             if !ordered && write.step != read.step {
                 let (reader, writer, value) = (read.step, write.step, read.value);
                 return Err(Fault::Race { reader, writer, value }.named(checked.program));
@@ -65,6 +71,14 @@ impl HappensBefore {
     /// Whether `a` is certainly over before `b` begins.
     pub(crate) fn before(&self, a: StepId, b: StepId) -> bool {
         self.bit(self.position[a.index()], self.position[b.index()])
+    }
+
+    /// Whether one access is certainly over before another may begin.
+    pub(crate) fn ordered(&self, a: &Touch, b: &Touch) -> bool {
+        let over_before = |begin: StepId| {
+            self.before(a.step, begin) && a.last.is_some_and(|last| self.before(last, begin))
+        };
+        over_before(b.step) && over_before(b.first)
     }
 
     /// The bits of the steps (by position) that begin only once `step` is over.

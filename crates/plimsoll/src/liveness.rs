@@ -75,16 +75,27 @@ pub(crate) fn guard(checked: &Checked<'_>, value: ValueId, options: &Options) ->
     info.guard + options.guards.of(info, 0)
 }
 
-/// What a step leaves as it was in values that it changes in place is as good as written by it.
+/// What a step leaves as it was in values that it changes in place is as good as read and written
+/// by it.
 fn inherited(checked: &Checked<'_>, step: StepId) -> impl Iterator<Item = Touch> {
     let position = checked.position[step.index()];
-    let live = LiveRange::new(Point::writes(position), Point::after(position));
-    let must = checked.overwrites[step.index()].iter().filter(|overwrite| overwrite.must);
-    must.map(move |overwrite| {
-        let (value, kind) = (overwrite.output, AccessKind::Write);
+    let touch = move |value: ValueId, bytes: u64, kind: AccessKind| {
         let at = checked.roots[value.index()].offset;
-        let span = Span::new(at, at + checked.values[value.index()].bytes);
-        Touch { step, value, kind, span, live, first: step, last: Some(step) }
+        let span = Span::new(at, at + bytes);
+        let start = match kind {
+            AccessKind::Read => Point::reads(position),
+            AccessKind::Write => Point::writes(position),
+        };
+        let live = LiveRange::new(start, Point::after(position));
+        Touch { step, value, kind, span, live, first: step, last: Some(step), ends_with_step: true }
+    };
+    let must = checked.overwrites[step.index()].iter().filter(|overwrite| overwrite.must);
+    must.flat_map(move |overwrite| {
+        let bytes = checked.values[overwrite.output.index()].bytes;
+        [
+            touch(overwrite.input, bytes, AccessKind::Read),
+            touch(overwrite.output, bytes, AccessKind::Write),
+        ]
     })
 }
 

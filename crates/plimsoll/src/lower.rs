@@ -170,8 +170,8 @@ fn ends(checked: &Checked<'_>, needs: &[Need]) -> (Vec<StepId>, Vec<Option<StepI
     let mut lasts: Vec<Option<StepId>> = Vec::new();
     for need in needs {
         if let Some(touch) = need.touch {
-            firsts.push(touch.first);
-            lasts.push(touch.last);
+            firsts.extend([touch.step, touch.first]);
+            lasts.extend([Some(touch.step), touch.last]);
         } else if need.live.end == Point::end_of_run(checked.steps()) {
             lasts.push(None);
         }

@@ -99,25 +99,20 @@ impl Deciding<'_, '_> {
         let family = &self.families.needs[head.index()];
         let (in_order, horizon) = (self.checked.order.is_none(), self.horizon[step.index()]);
         self.open[head.index()].retain(|i| !in_order || family[*i].live.end > horizon);
-        let mut own = Vec::new();
-        let mut free = true;
-        for i in &self.open[head.index()] {
-            let need = family[*i];
-            // Over in the schedule is over only where steps run in that order.
-            if !need.span.meets(span) || in_order && need.live.end <= begin {
-                continue;
-            }
-            if is_own_read(step, overwrite.input, &need) {
-                own.push(*i);
-            } else {
-                free &= self.is_over(&need, output) || self.is_kept_state(&need, overwrite);
-            }
-        }
+        // Byte after byte only if the output is written by the step, not before it.
+        let in_step = begin >= Point::writes(self.checked.position[step.index()]);
+        let free = self.open[head.index()].iter().map(|i| &family[*i]).all(|need| {
+            // Out of order nobody can say which bytes are needed first: the whole family counts,
+            // and over in the schedule is not over.
+            let apart = in_order && (!need.span.meets(span) || need.live.end <= begin);
+            apart
+                || in_step
+                    && is_own_read(step, overwrite.input, need)
+                    && self.is_first(step, need, output)
+                || self.is_over(need, output)
+                || self.is_kept_state(need, overwrite)
+        });
         if free {
-            for i in own {
-                let live = &mut self.families.needs[head.index()][i].live;
-                live.end = live.end.min(begin.max(live.start));
-            }
             self.join(output, head, at, overwrite.input);
         }
         free
@@ -146,7 +141,9 @@ impl Deciding<'_, '_> {
         let (_, at) = self.place_of(input);
         let align = out.align.unwrap_or(self.options.align);
         let guarded = guard(self.checked, output, self.options);
-        let fits = out.bytes + guarded <= into.bytes + guard(self.checked, input, self.options);
+        // What is written behind the end of the output must not be what the step still reads.
+        let fits = out.bytes + guarded <= into.bytes + guard(self.checked, input, self.options)
+            && (guarded == 0 || out.bytes == into.bytes);
         (allowed && movable && ours && fits && at.is_multiple_of(align))
             .then(|| Span::new(at, at + out.bytes + guarded))
     }
@@ -161,12 +158,18 @@ impl Deciding<'_, '_> {
     /// Whether a need that is open is certainly over before the output is touched at all.
     fn is_over(&self, need: &Need, output: ValueId) -> bool {
         // In order it would not be open any more.
-        let (Some(order), Some(last)) = (&self.checked.order, need.touch.and_then(|t| t.last))
-        else {
+        let (Some(order), Some(last)) = (&self.checked.order, &need.touch) else {
             return false;
         };
         let touches = self.families.needs[output.index()].iter().filter_map(|n| n.touch);
-        touches.into_iter().all(|touch| order.before(last, touch.first))
+        touches.into_iter().all(|touch| order.ordered(last, &touch))
+    }
+
+    /// Whether no other step than this one touches the output before a need is over.
+    fn is_first(&self, step: StepId, need: &Need, output: ValueId) -> bool {
+        let (Some(order), Some(own)) = (&self.checked.order, &need.touch) else { return true };
+        let touches = self.families.needs[output.index()].iter().filter_map(|n| n.touch);
+        touches.into_iter().all(|touch| touch.step == step || order.ordered(own, &touch))
     }
 
     /// Whether the need is only that a state survives, and the output is its next state.
@@ -202,7 +205,7 @@ fn horizon(checked: &Checked<'_>, needs: &[Vec<Need>]) -> Vec<Point> {
 /// Whether a need is the step's own read of the value that it overwrites, byte after byte.
 fn is_own_read(step: StepId, input: ValueId, need: &Need) -> bool {
     need.touch.is_some_and(|t| {
-        t.step == step && t.value == input && t.kind == AccessKind::Read && t.last == Some(step)
+        t.step == step && t.value == input && t.kind == AccessKind::Read && t.ends_with_step
     })
 }
 

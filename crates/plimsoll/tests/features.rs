@@ -520,7 +520,7 @@ fn b3_the_plan_says_whose_bytes_each_value_follows() {
     assert_eq!(value(2)["in_place_of"], "v1");
     assert_eq!(value(2)["follows"], serde_json::json!(["v1"]));
     assert_eq!(value(3)["follows"], serde_json::json!(["v0"]));
-    assert_eq!((value(1)["start"].as_u64(), value(1)["end"].as_u64()), (Some(3), Some(5)));
+    assert_eq!((value(1)["start"].as_u64(), value(1)["end"].as_u64()), (Some(3), Some(6)));
     assert_eq!(read["arena_bytes"], 32);
     assert_eq!(read["status"], "optimal");
 }
