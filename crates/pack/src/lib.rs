@@ -19,6 +19,7 @@ mod algorithm;
 mod bound;
 mod check;
 pub mod csv;
+pub mod exact;
 mod problem;
 mod solution;
 mod solve;

@@ -1,0 +1,175 @@
+//! Depth first over the tree: place the lowest, or pass it over.
+use super::instance::Instance;
+use super::tree::{Dead, Tree};
+use std::collections::HashMap;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer { Fits, Never, Stopped }
+
+#[derive(Clone, Debug)]
+pub(super) struct Strategy {
+    /// Priority of buffers: lower rank first.
+    pub(super) rank: Vec<u32>,
+    /// choose by tightest moment first
+    pub(super) tight: bool,
+    pub(super) weighted: bool,
+}
+
+struct Frame {
+    lo: u32,
+    hi: u32,
+    /// mark before the frame did anything
+    entry: usize,
+    /// mark before v was placed
+    mark: usize,
+    v: u32,
+    key: u64,
+    goals: u32,
+}
+
+pub(super) struct Search<'a> {
+    pub(super) tree: Tree<'a>,
+    pub(super) memo: HashMap<u64, ()>,
+    pub(super) use_memo: bool,
+    pub(super) weight: Vec<u64>,
+    pub(super) nodes: u64,
+    pub(super) hits: u64,
+    pub(super) maxdepth: usize,
+}
+
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(instance: &'a Instance, capacity: u64, not_first: bool, use_memo: bool) -> Self {
+        Search { tree: Tree::new(instance, capacity, not_first), memo: HashMap::new(), use_memo, weight: vec![0; instance.moments], nodes: 0, hits: 0, maxdepth: 0 }
+    }
+
+    /// Runs for at most `limit` nodes.
+    pub(super) fn run(&mut self, strategy: &Strategy, limit: u64) -> Answer {
+        self.tree.undo_to(0);
+        if self.tree.settle_all().is_err() { return Answer::Never; }
+        let stop = self.nodes + limit;
+        let mut goals: Vec<(u32, u32)> = Vec::new();
+        let mut frames: Vec<Frame> = Vec::new();
+        let root = self.tree.mark();
+        // Root pseudo frame: goals only.
+        self.split(0, self.tree.instance.moments, &mut goals);
+        frames.push(Frame { lo: 0, hi: 0, entry: root, mark: root, v: u32::MAX, key: 0, goals: 0 });
+        loop {
+            // advance the top frame: next goal
+            let top = frames.len() - 1;
+            if goals.len() as u32 == frames[top].goals {
+                // all goals of this frame are done
+                frames.pop();
+                if frames.is_empty() { return Answer::Fits; }
+                continue;
+            }
+            let (lo, hi) = goals.pop().expect("not empty");
+            let entry = self.tree.mark();
+            let key = self.key(lo as usize, hi as usize);
+            self.nodes += 1;
+            if self.nodes > stop { return Answer::Stopped; }
+            let known = self.use_memo && self.memo.contains_key(&key);
+            if known { self.hits += 1; }
+            frames.push(Frame { lo, hi, entry, mark: entry, v: u32::MAX, key, goals: goals.len() as u32 });
+            self.maxdepth = self.maxdepth.max(frames.len());
+            let mut failed = known || !self.waits_ok(lo as usize, hi as usize);
+            if !failed { failed = !self.branch(frames.last_mut().unwrap(), strategy, &mut goals); }
+            while failed {
+                // top frame has failed altogether
+                let frame = frames.pop().expect("there is one");
+                self.tree.undo_to(frame.entry);
+                if self.use_memo { self.memo.insert(frame.key, ()); }
+                let Some(parent) = frames.last_mut() else { return Answer::Never };
+                goals.truncate(parent.goals as usize);
+                if parent.v == u32::MAX { return Answer::Never; }
+                self.tree.undo_to(parent.mark);
+                let v = parent.v as usize;
+                failed = self.tree.pass_over(v, true).map_err(|d| self.learn(d)).is_err()
+                    || { self.twins_pass(v); false }
+                    || !self.branch(frames.last_mut().unwrap(), strategy, &mut goals);
+            }
+        }
+    }
+
+    fn twins_pass(&mut self, _v: usize) {}
+
+    fn learn(&mut self, dead: Dead) { self.weight[dead.moment as usize] += 1; }
+
+    /// Places something in the range of the frame; false if nothing can be.
+    fn branch(&mut self, frame: &mut Frame, strategy: &Strategy, goals: &mut Vec<(u32, u32)>) -> bool {
+        loop {
+            let v = self.choose(frame.lo as usize, frame.hi as usize, strategy);
+            let rests = self.tree.rests_at(v) == self.tree.low[v];
+            if rests {
+                frame.mark = self.tree.mark();
+                frame.v = v as u32;
+                match self.tree.place(v) {
+                    Ok(()) => {
+                        self.split(frame.lo as usize, frame.hi as usize, goals);
+                        return true;
+                    }
+                    Err(d) => { self.learn(d); self.tree.undo_to(frame.mark); }
+                }
+            }
+            if let Err(d) = self.tree.pass_over(v, rests) { self.learn(d); return false; }
+        }
+    }
+
+    fn choose(&self, lo: usize, hi: usize, strategy: &Strategy) -> usize {
+        let t = &self.tree;
+        let level = (lo..hi).map(|m| t.base[m]).min().expect("not empty");
+        let mut best = usize::MAX;
+        if strategy.tight {
+            let mut bm = usize::MAX; let mut bs = u64::MAX;
+            for m in lo..hi {
+                if t.base[m] == level {
+                    let slack = t.capacity - t.rest[m] - level;
+                    let slack = if strategy.weighted { (slack + 8) * 1024 / (8 + self.weight[m]) } else { slack };
+                    if slack < bs { bs = slack; bm = m; }
+                }
+            }
+            for w in t.members(bm) { let v = *w as usize; if t.low[v] == level && (best == usize::MAX || strategy.rank[v] < strategy.rank[best]) { best = v; } }
+        } else {
+            for v in t.instance.born_in(lo..hi) {
+                if !t.placed[v] && t.low[v] == level && (best == usize::MAX || strategy.rank[v] < strategy.rank[best]) { best = v; }
+            }
+        }
+        best
+    }
+
+    fn key(&self, lo: usize, hi: usize) -> u64 {
+        let t = &self.tree;
+        let mut key = t.capacity;
+        for v in t.instance.born_in(lo..hi) {
+            if !t.placed[v] {
+                key = key.wrapping_add(mix((v as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ mix(t.low[v] + 1) ^ t.wait[v].wrapping_mul(0xD6E8_FEB8_6659_FD93)));
+            }
+        }
+        key
+    }
+
+    fn waits_ok(&self, lo: usize, hi: usize) -> bool {
+        let t = &self.tree;
+        let level = (lo..hi).map(|m| t.base[m]).min().expect("not empty");
+        t.instance.born_in(lo..hi).all(|v| t.placed[v] || t.wait[v] == 0 || level < t.wait[v])
+    }
+
+    /// The independent parts of the range.
+    fn split(&self, lo: usize, hi: usize, goals: &mut Vec<(u32, u32)>) {
+        let t = &self.tree;
+        let mut start = lo;
+        for m in lo..hi {
+            if m + 1 == hi || t.bridge[m] == 0 {
+                if t.rest[start..=m].iter().any(|r| *r > 0) {
+                    goals.push((start as u32, m as u32 + 1));
+                }
+                start = m + 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! The state of the search: what is placed, how low each of the others could still go, and undo.
+//!
+//! ```text
+//!  units ▲                      At each moment the placed buffers fill everything below the
+//!      C ┼───────────────────   *floor*. What is not placed knows the lowest offset `low` that it
+//!        │      ░░░░ v ░░░░     could still have: at least the highest floor under its life. The
+//!  low(v)│      ┄┄┄┄┄┄┄┄┄┄┄     lowest `low` of a moment's buffers is the *base* of the moment;
+//!        │▓▓▓▓      ▓▓▓▓▓▓▓▓    base + bytes still to place there must not exceed C.
+//!        │▓▓▓▓▓▓▓▓  ▓▓▓▓▓▓▓▓
+//!        └──────────────────▶ moments
+//! ```
+//!
+//! Two rules raise `low` until nothing changes:
+//!
+//! - **Floor.** `low(v)` is at least the floor of every moment of `v`.
+//! - **Not first** (`Options::not_first`). If everything that is left at a moment were to go on top
+//!   of `v` at `low(v)` and that is above C, then `v` is not the lowest of them: `low(v)` is at least the
+//!   lowest end that any other of them could have. This is disjunctive scheduling, with
+//!   moments for machines.
+//!
+//! Cost of a step: the lists of all moments whose buffers were raised, until nothing changes.
+
+use super::instance::Instance;
+
+/// No buffer.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Why the state can not be completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Dead {
+    /// The moment that has no room, or one of the life of the buffer that has none.
+    pub(super) moment: u32,
+}
+
+/// What was changed, to be taken back.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Low { v: u32, was: u64 },
+    Placed { v: u32 },
+    Floor { moment: u32, was: u64 },
+    Wait { v: u32, was: u64 },
+    Base { moment: u32, was: u64 },
+}
+
+/// The state, with its history.
+#[derive(Debug)]
+pub(super) struct Tree<'a> {
+    pub(super) instance: &'a Instance,
+    /// In units.
+    pub(super) capacity: u64,
+    not_first: bool,
+    /// The highest offset of each buffer.
+    most: Vec<u64>,
+    /// The lowest offset of each buffer; where it is, if it is placed.
+    pub(super) low: Vec<u64>,
+    pub(super) placed: Vec<bool>,
+    /// A buffer that was passed over must be blocked by another that lies below this level, else it
+    /// could have gone lower; 0 if it was not, or is blocked.
+    pub(super) wait: Vec<u64>,
+    pub(super) floor: Vec<u64>,
+    /// Units still to be placed at each moment.
+    pub(super) rest: Vec<u64>,
+    /// The lowest `low` at each moment. Up to date after a successful `settle`.
+    pub(super) base: Vec<u64>,
+    /// The buffers of each moment: those not placed first. Moment `m` has
+    /// `members[first[m]..first[m + 1]]`, of which `left[m]` are not placed.
+    members: Vec<u32>,
+    first: Vec<u32>,
+    left: Vec<u32>,
+    /// Where each buffer is in the lists of its moments, side by side from `slot_of[v]`.
+    slots: Vec<u32>,
+    slot_of: Vec<u32>,
+    /// How many buffers that are not placed live at both `m` and `m + 1`.
+    pub(super) bridge: Vec<u32>,
+    dirty: Vec<u32>,
+    is_dirty: Vec<bool>,
+    history: Vec<Change>,
+    /// List entries looked at.
+    pub(super) work: u64,
+}
+
+impl<'a> Tree<'a> {
+    /// Nothing placed, in `capacity_bytes`.
+    pub(super) fn new(instance: &'a Instance, capacity_bytes: u64, not_first: bool) -> Self {
+        let n = instance.len();
+        let moments = instance.moments;
+        let mut first = vec![0u32; moments + 1];
+        for v in 0..n {
+            for m in instance.span(v) {
+                first[m + 1] += 1;
+            }
+        }
+        for m in 0..moments {
+            first[m + 1] += first[m];
+        }
+        let total = first[moments] as usize;
+        let mut fill = first.clone();
+        let (mut members, mut slots) = (vec![0; total], vec![0; total]);
+        let mut slot_of = Vec::with_capacity(n);
+        let mut bridge = vec![0; moments];
+        let mut at = 0;
+        for v in 0..n {
+            slot_of.push(at as u32);
+            for m in instance.span(v) {
+                members[fill[m] as usize] = v as u32;
+                slots[at] = fill[m];
+                fill[m] += 1;
+                at += 1;
+            }
+            for m in instance.span(v).skip(1) {
+                bridge[m - 1] += 1;
+            }
+        }
+        let left = (0..moments).map(|m| first[m + 1] - first[m]).collect();
+        let mut tree = Tree {
+            instance,
+            capacity: 0,
+            not_first,
+            most: vec![0; n],
+            low: vec![0; n],
+            placed: vec![false; n],
+            wait: vec![0; n],
+            floor: vec![0; moments],
+            rest: instance.load(),
+            base: vec![0; moments],
+            members,
+            first,
+            left,
+            slots,
+            slot_of,
+            bridge,
+            dirty: Vec::new(),
+            is_dirty: vec![false; moments],
+            history: Vec::new(),
+            work: 0,
+        };
+        tree.set_capacity(capacity_bytes);
+        tree
+    }
+
+    /// Another capacity, at the root. Says whether every buffer alone fits.
+    pub(super) fn set_capacity(&mut self, capacity_bytes: u64) {
+        let instance = self.instance;
+        self.undo_to(0);
+        self.capacity = 0;
+        for v in 0..instance.len() {
+            let bytes = instance.size[v] * instance.unit - instance.padding[v];
+            self.most[v] = match capacity_bytes.checked_sub(bytes) {
+                Some(room) => room / instance.unit,
+                None => 0,
+            };
+            self.capacity = self.capacity.max(self.most[v] + instance.size[v]);
+        }
+    }
+
+    /// The buffers that are not placed at a moment.
+    pub(super) fn members(&self, moment: usize) -> &[u32] {
+        let first = self.first[moment] as usize;
+        &self.members[first..first + self.left[moment] as usize]
+    }
+
+    /// A mark in the history, for `undo_to`.
+    pub(super) fn mark(&self) -> usize {
+        self.history.len()
+    }
+
+    /// Takes back everything after the mark.
+    pub(super) fn undo_to(&mut self, mark: usize) {
+        while self.history.len() > mark {
+            match self.history.pop().expect("longer than the mark") {
+                Change::Low { v, was } => self.low[v as usize] = was,
+                Change::Floor { moment, was } => self.floor[moment as usize] = was,
+                Change::Wait { v, was } => self.wait[v as usize] = was,
+                Change::Base { moment, was } => self.base[moment as usize] = was,
+                Change::Placed { v } => self.unplace(v as usize),
+            }
+        }
+    }
+
+    /// Makes every rule hold from the start.
+    pub(super) fn settle_all(&mut self) -> Result<(), Dead> {
+        for m in 0..self.instance.moments {
+            self.touch(m);
+        }
+        self.settle()
+    }
+
+    /// Places `v` at its lowest offset.
+    pub(super) fn place(&mut self, v: usize) -> Result<(), Dead> {
+        let instance = self.instance;
+        let size = instance.size[v];
+        let end = self.low[v] + size;
+        self.placed[v] = true;
+        self.history.push(Change::Placed { v: v as u32 });
+        let span = instance.span(v);
+        let mut slot = self.slot_of[v] as usize;
+        for m in span.clone() {
+            self.rest[m] -= size;
+            self.history.push(Change::Floor { moment: m as u32, was: self.floor[m] });
+            self.floor[m] = end;
+            // Swap with the last that is not placed.
+            self.left[m] -= 1;
+            let last = self.first[m] + self.left[m];
+            self.swap(m, self.slots[slot], last);
+            slot += 1;
+            self.touch(m);
+        }
+        for m in span.skip(1) {
+            self.bridge[m - 1] -= 1;
+        }
+        self.settle()
+    }
+
+    fn unplace(&mut self, v: usize) {
+        let size = self.instance.size[v];
+        self.placed[v] = false;
+        for m in self.instance.span(v) {
+            self.rest[m] += size;
+            // It is the first of those that are placed: undo goes backwards.
+            self.left[m] += 1;
+        }
+        for m in self.instance.span(v).skip(1) {
+            self.bridge[m - 1] += 1;
+        }
+    }
+
+    fn swap(&mut self, moment: usize, a: u32, b: u32) {
+        if a == b {
+            return;
+        }
+        let (va, vb) = (self.members[a as usize] as usize, self.members[b as usize] as usize);
+        self.members.swap(a as usize, b as usize);
+        let slot = |tree: &Self, v: usize| {
+            tree.slot_of[v] as usize + moment - tree.instance.life[v].0 as usize
+        };
+        let (sa, sb) = (slot(self, va), slot(self, vb));
+        self.slots[sa] = b;
+        self.slots[sb] = a;
+    }
+
+    /// The highest floor under `v`, as an offset that `v` may have.
+    pub(super) fn rests_at(&self, v: usize) -> u64 {
+        let floor = self.instance.span(v).map(|m| self.floor[m]).max().unwrap_or(0);
+        floor.next_multiple_of(self.instance.align[v])
+    }
+
+    /// Decides that `v` does not go to its lowest offset: then another goes below it, and ends no
+    /// lower than any of them could.
+    pub(super) fn pass_over(&mut self, v: usize, must_wait: bool) -> Result<(), Dead> {
+        let level = self.low[v] + self.instance.size[v];
+        let mut end = u64::MAX;
+        let mut start = u64::MAX;
+        for m in self.instance.span(v) {
+            for w in self.members(m) {
+                let w = *w as usize;
+                if w != v {
+                    end = end.min(self.low[w] + self.instance.size[w]);
+                    start = start.min(self.low[w]);
+                }
+            }
+            self.work += u64::from(self.left[m]);
+        }
+        let dead = Dead { moment: self.instance.life[v].0 };
+        if end == u64::MAX || (must_wait && start >= level) {
+            return Err(dead);
+        }
+        if must_wait {
+            self.history.push(Change::Wait { v: v as u32, was: self.wait[v] });
+            self.wait[v] = level;
+        }
+        self.raise(v, end)?;
+        self.settle()
+    }
+
+    /// Raises `low(v)`.
+    fn raise(&mut self, v: usize, to: u64) -> Result<(), Dead> {
+        let was = self.low[v];
+        if to <= was {
+            return Ok(());
+        }
+        let to = if self.instance.align[v] == 1 {
+            to
+        } else {
+            to.next_multiple_of(self.instance.align[v])
+        };
+        self.history.push(Change::Low { v: v as u32, was });
+        self.low[v] = to;
+        if to > self.most[v] {
+            return Err(Dead { moment: self.instance.life[v].0 });
+        }
+        for m in self.instance.span(v) {
+            self.touch(m);
+        }
+        Ok(())
+    }
+
+    fn touch(&mut self, moment: usize) {
+        if !self.is_dirty[moment] {
+            self.is_dirty[moment] = true;
+            self.dirty.push(moment as u32);
+        }
+    }
+
+    /// Applies the rules until nothing changes.
+    fn settle(&mut self) -> Result<(), Dead> {
+        let mut result = Ok(());
+        while let Some(m) = self.dirty.pop() {
+            self.is_dirty[m as usize] = false;
+            if result.is_ok() {
+                result = self.settle_moment(m as usize);
+            }
+        }
+        result
+    }
+
+    fn settle_moment(&mut self, m: usize) -> Result<(), Dead> {
+        let first = self.first[m] as usize;
+        let left = self.left[m] as usize;
+        let floor = self.floor[m];
+        self.work += left as u64;
+        if left == 0 {
+            return Ok(());
+        }
+        let mut base = u64::MAX;
+        // The lowest end, whose it is, and the lowest end of the others.
+        let (mut end, mut who, mut next_end) = (u64::MAX, NONE, u64::MAX);
+        for slot in first..first + left {
+            let w = self.members[slot];
+            let v = w as usize;
+            if self.low[v] < floor {
+                self.raise(v, floor)?;
+            }
+            if self.wait[v] != 0 && floor + self.instance.size[v] > self.wait[v] {
+                self.history.push(Change::Wait { v: w, was: self.wait[v] });
+                self.wait[v] = 0;
+            }
+            let low = self.low[v];
+            base = base.min(low);
+            let its_end = low + self.instance.size[v];
+            if its_end < end {
+                (next_end, end, who) = (end, its_end, w);
+            } else {
+                next_end = next_end.min(its_end);
+            }
+        }
+        if base != self.base[m] {
+            self.history.push(Change::Base { moment: m as u32, was: self.base[m] });
+            self.base[m] = base;
+        }
+        let dead = Dead { moment: m as u32 };
+        let Some(highest) = self.capacity.checked_sub(self.rest[m]) else { return Err(dead) };
+        if base > highest {
+            return Err(dead);
+        }
+        if !self.not_first || left == 1 {
+            return Ok(());
+        }
+        for slot in first..first + left {
+            let w = self.members[slot];
+            let v = w as usize;
+            if self.low[v] > highest {
+                let bound = if w == who { next_end } else { end };
+                if self.low[v] < bound {
+                    self.raise(v, bound)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
