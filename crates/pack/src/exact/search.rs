@@ -37,7 +37,7 @@ pub(super) struct Search<'a> {
     pub(super) maxdepth: usize,
 }
 
-fn mix(mut z: u64) -> u64 {
+pub(super) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
@@ -52,7 +52,7 @@ impl<'a> Search<'a> {
     pub(super) fn run(&mut self, strategy: &Strategy, limit: u64) -> Answer {
         self.tree.undo_to(0);
         if self.tree.settle_all().is_err() { return Answer::Never; }
-        let stop = self.nodes + limit;
+        let stop = self.tree.work + limit;
         let mut goals: Vec<(u32, u32)> = Vec::new();
         let mut frames: Vec<Frame> = Vec::new();
         let root = self.tree.mark();
@@ -72,7 +72,7 @@ impl<'a> Search<'a> {
             let entry = self.tree.mark();
             let key = self.key(lo as usize, hi as usize);
             self.nodes += 1;
-            if self.nodes > stop { return Answer::Stopped; }
+            if self.tree.work > stop { return Answer::Stopped; }
             let known = self.use_memo && self.memo.contains_key(&key);
             if known { self.hits += 1; }
             frames.push(Frame { lo, hi, entry, mark: entry, v: u32::MAX, key, goals: goals.len() as u32 });
@@ -103,6 +103,7 @@ impl<'a> Search<'a> {
     /// Places something in the range of the frame; false if nothing can be.
     fn branch(&mut self, frame: &mut Frame, strategy: &Strategy, goals: &mut Vec<(u32, u32)>) -> bool {
         loop {
+            self.tree.work += 8;
             let v = self.choose(frame.lo as usize, frame.hi as usize, strategy);
             let rests = self.tree.rests_at(v) == self.tree.low[v];
             if rests {
@@ -122,12 +123,12 @@ impl<'a> Search<'a> {
 
     fn choose(&self, lo: usize, hi: usize, strategy: &Strategy) -> usize {
         let t = &self.tree;
-        let level = (lo..hi).map(|m| t.base[m]).min().expect("not empty");
+        let level = (lo..hi).map(|m| t.sum[m].base).min().expect("not empty");
         let mut best = usize::MAX;
         if strategy.tight {
             let mut bm = usize::MAX; let mut bs = u64::MAX;
             for m in lo..hi {
-                if t.base[m] == level {
+                if t.sum[m].base == level {
                     let slack = t.capacity - t.rest[m] - level;
                     let slack = if strategy.weighted { (slack + 8) * 1024 / (8 + self.weight[m]) } else { slack };
                     if slack < bs { bs = slack; bm = m; }
@@ -155,7 +156,7 @@ impl<'a> Search<'a> {
 
     fn waits_ok(&self, lo: usize, hi: usize) -> bool {
         let t = &self.tree;
-        let level = (lo..hi).map(|m| t.base[m]).min().expect("not empty");
+        let level = (lo..hi).map(|m| t.sum[m].base).min().expect("not empty");
         t.instance.born_in(lo..hi).all(|v| t.placed[v] || t.wait[v] == 0 || level < t.wait[v])
     }
 

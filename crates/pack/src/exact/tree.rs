@@ -39,7 +39,20 @@ enum Change {
     Placed { v: u32 },
     Floor { moment: u32, was: u64 },
     Wait { v: u32, was: u64 },
-    Base { moment: u32, was: u64 },
+    Summary { moment: u32 },
+}
+
+/// What the buffers that are not placed at a moment have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Summary {
+    /// The lowest `low`.
+    pub(super) base: u64,
+    /// The lowest end, whose it is, and the lowest end of the others.
+    end: u64,
+    next_end: u64,
+    who: u32,
+    /// The lowest end of those that can be the lowest of all.
+    first_end: u64,
 }
 
 /// The state, with its history.
@@ -60,8 +73,9 @@ pub(super) struct Tree<'a> {
     pub(super) floor: Vec<u64>,
     /// Units still to be placed at each moment.
     pub(super) rest: Vec<u64>,
-    /// The lowest `low` at each moment. Up to date after a successful `settle`.
-    pub(super) base: Vec<u64>,
+    /// What is known of each moment's buffers. Up to date after a successful `settle`.
+    pub(super) sum: Vec<Summary>,
+    old_sums: Vec<Summary>,
     /// The buffers of each moment: those not placed first. Moment `m` has
     /// `members[first[m]..first[m + 1]]`, of which `left[m]` are not placed.
     members: Vec<u32>,
@@ -122,7 +136,8 @@ impl<'a> Tree<'a> {
             wait: vec![0; n],
             floor: vec![0; moments],
             rest: instance.load(),
-            base: vec![0; moments],
+            sum: vec![Summary::default(); moments],
+            old_sums: Vec::new(),
             members,
             first,
             left,
@@ -171,7 +186,9 @@ impl<'a> Tree<'a> {
                 Change::Low { v, was } => self.low[v as usize] = was,
                 Change::Floor { moment, was } => self.floor[moment as usize] = was,
                 Change::Wait { v, was } => self.wait[v as usize] = was,
-                Change::Base { moment, was } => self.base[moment as usize] = was,
+                Change::Summary { moment } => {
+                    self.sum[moment as usize] = self.old_sums.pop().expect("one for each change");
+                }
                 Change::Placed { v } => self.unplace(v as usize),
             }
         }
@@ -249,20 +266,13 @@ impl<'a> Tree<'a> {
     pub(super) fn pass_over(&mut self, v: usize, must_wait: bool) -> Result<(), Dead> {
         let level = self.low[v] + self.instance.size[v];
         let mut end = u64::MAX;
-        let mut start = u64::MAX;
         for m in self.instance.span(v) {
-            for w in self.members(m) {
-                let w = *w as usize;
-                if w != v {
-                    end = end.min(self.low[w] + self.instance.size[w]);
-                    start = start.min(self.low[w]);
-                }
-            }
-            self.work += u64::from(self.left[m]);
+            let sum = &self.sum[m];
+            end = end.min(if sum.who == v as u32 { sum.next_end } else { sum.end });
         }
-        let dead = Dead { moment: self.instance.life[v].0 };
-        if end == u64::MAX || (must_wait && start >= level) {
-            return Err(dead);
+        self.work += self.instance.span(v).len() as u64;
+        if end == u64::MAX || (must_wait && !self.is_blocked_below(v, level)) {
+            return Err(Dead { moment: self.instance.life[v].0 });
         }
         if must_wait {
             self.history.push(Change::Wait { v: v as u32, was: self.wait[v] });
@@ -270,6 +280,19 @@ impl<'a> Tree<'a> {
         }
         self.raise(v, end)?;
         self.settle()
+    }
+
+    /// Whether something else could still begin below `level` at a moment of `v`.
+    fn is_blocked_below(&mut self, v: usize, level: u64) -> bool {
+        for m in self.instance.span(v) {
+            let members = self.members(m);
+            let found = members.iter().position(|w| *w as usize != v && self.low[*w as usize] < level);
+            self.work += found.unwrap_or(members.len()) as u64;
+            if found.is_some() {
+                return true;
+            }
+        }
+        false
     }
 
     /// Raises `low(v)`.
@@ -288,9 +311,16 @@ impl<'a> Tree<'a> {
         if to > self.most[v] {
             return Err(Dead { moment: self.instance.life[v].0 });
         }
+        let its_end = was + self.instance.size[v];
         for m in self.instance.span(v) {
-            self.touch(m);
+            let sum = &self.sum[m];
+            let low_end = was == sum.base || its_end <= sum.next_end;
+            let first = its_end <= sum.first_end || to < sum.first_end;
+            if low_end || (first && to + self.rest[m] > self.capacity) {
+                self.touch(m);
+            }
         }
+        self.work += 1 + self.instance.span(v).len() as u64 / 4;
         Ok(())
     }
 
@@ -321,7 +351,10 @@ impl<'a> Tree<'a> {
         if left == 0 {
             return Ok(());
         }
+        let dead = Dead { moment: m as u32 };
+        let Some(highest) = self.capacity.checked_sub(self.rest[m]) else { return Err(dead) };
         let mut base = u64::MAX;
+        let mut first_end = u64::MAX;
         // The lowest end, whose it is, and the lowest end of the others.
         let (mut end, mut who, mut next_end) = (u64::MAX, NONE, u64::MAX);
         for slot in first..first + left {
@@ -337,18 +370,21 @@ impl<'a> Tree<'a> {
             let low = self.low[v];
             base = base.min(low);
             let its_end = low + self.instance.size[v];
+            if low <= highest {
+                first_end = first_end.min(its_end);
+            }
             if its_end < end {
                 (next_end, end, who) = (end, its_end, w);
             } else {
                 next_end = next_end.min(its_end);
             }
         }
-        if base != self.base[m] {
-            self.history.push(Change::Base { moment: m as u32, was: self.base[m] });
-            self.base[m] = base;
+        let sum = Summary { base, end, next_end, who, first_end };
+        if sum != self.sum[m] {
+            self.history.push(Change::Summary { moment: m as u32 });
+            self.old_sums.push(self.sum[m]);
+            self.sum[m] = sum;
         }
-        let dead = Dead { moment: m as u32 };
-        let Some(highest) = self.capacity.checked_sub(self.rest[m]) else { return Err(dead) };
         if base > highest {
             return Err(dead);
         }
@@ -356,13 +392,9 @@ impl<'a> Tree<'a> {
             return Ok(());
         }
         for slot in first..first + left {
-            let w = self.members[slot];
-            let v = w as usize;
-            if self.low[v] > highest {
-                let bound = if w == who { next_end } else { end };
-                if self.low[v] < bound {
-                    self.raise(v, bound)?;
-                }
+            let v = self.members[slot] as usize;
+            if self.low[v] > highest && self.low[v] < first_end {
+                self.raise(v, first_end)?;
             }
         }
         Ok(())
