@@ -36,7 +36,9 @@ pub fn trial(problem: &Problem, sweep: &Sweep, capacity: u64, which: &str, tight
 /// x
 pub fn portfolio(problem: &Problem, sweep: &Sweep, capacity: u64, which: &str, slice: u64, limit: u64, seed: u64) -> (String, Option<Vec<u64>>) {
     let Some(inst) = Instance::new(problem, sweep) else { return ("n/a".into(), None) };
-    let mut s = Search::new(&inst, capacity, true, true);
+    let mut s = Search::new(&inst, capacity, true, !which.contains('m'));
+    s.jump = !which.contains('j');
+    s.tree.twins = !which.contains('x');
     let load = inst.load();
     let mut rng = seed;
     let mut next = move || { rng = rng.wrapping_add(0x9E37_79B9_7F4A_7C15); search::mix(rng) };
@@ -73,7 +75,7 @@ pub fn portfolio(problem: &Problem, sweep: &Sweep, capacity: u64, which: &str, s
         }
         round += 1;
     }
-    let msg = format!("{a:?} by {won} round {round} runs {runs} nodes {} hits {} work {} depth {}", s.nodes, s.hits, s.tree.work, s.maxdepth);
+    let msg = format!("{a:?} by {won} round {round} runs {runs} nodes {} hits {} jumps {} work {} depth {}", s.nodes, s.hits, s.jumps, s.tree.work, s.maxdepth);
     let sol = (a == Answer::Fits).then(|| { let mut o = vec![0; inst.len()]; for v in 0..inst.len() { o[inst.ids[v].index()] = s.tree.low[v] * inst.unit; } o });
     (msg, sol)
 }

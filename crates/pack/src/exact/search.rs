@@ -1,6 +1,6 @@
 //! Depth first over the tree: place the lowest, or pass it over.
 use super::instance::Instance;
-use super::tree::{Dead, Tree};
+use super::tree::{Dead, Tree, Why};
 use std::collections::HashMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub(super) struct Search<'a> {
     pub(super) nodes: u64,
     pub(super) hits: u64,
     pub(super) maxdepth: usize,
+    pub(super) jump: bool,
+    pub(super) jumps: u64,
 }
 
 pub(super) fn mix(mut z: u64) -> u64 {
@@ -45,7 +47,7 @@ pub(super) fn mix(mut z: u64) -> u64 {
 
 impl<'a> Search<'a> {
     pub(super) fn new(instance: &'a Instance, capacity: u64, not_first: bool, use_memo: bool) -> Self {
-        Search { tree: Tree::new(instance, capacity, not_first), memo: HashMap::new(), use_memo, weight: vec![0; instance.moments], nodes: 0, hits: 0, maxdepth: 0 }
+        Search { tree: Tree::new(instance, capacity, not_first), memo: HashMap::new(), use_memo, weight: vec![0; instance.moments], nodes: 0, hits: 0, maxdepth: 0, jump: true, jumps: 0 }
     }
 
     /// Runs for at most `limit` nodes.
@@ -73,12 +75,19 @@ impl<'a> Search<'a> {
             let key = self.key(lo as usize, hi as usize);
             self.nodes += 1;
             if self.tree.work > stop { return Answer::Stopped; }
-            let known = self.use_memo && self.memo.contains_key(&key);
-            if known { self.hits += 1; }
+            let depth = frames.len();
+            let mut failed = false;
+            if self.use_memo && self.memo.contains_key(&key) {
+                self.hits += 1;
+                failed = true;
+                self.tree.conflict = self.why_all(lo as usize, hi as usize);
+            } else if let Some(v) = self.late(lo as usize, hi as usize) {
+                failed = true;
+                self.tree.conflict = self.tree.around(v);
+            }
             frames.push(Frame { lo, hi, entry, mark: entry, v: u32::MAX, key, goals: goals.len() as u32 });
             self.maxdepth = self.maxdepth.max(frames.len());
-            let mut failed = known || !self.waits_ok(lo as usize, hi as usize);
-            if !failed { failed = !self.branch(frames.last_mut().unwrap(), strategy, &mut goals); }
+            if !failed { failed = !self.branch(frames.last_mut().unwrap(), depth, strategy, &mut goals); }
             while failed {
                 // top frame has failed altogether
                 let frame = frames.pop().expect("there is one");
@@ -87,37 +96,51 @@ impl<'a> Search<'a> {
                 let Some(parent) = frames.last_mut() else { return Answer::Never };
                 goals.truncate(parent.goals as usize);
                 if parent.v == u32::MAX { return Answer::Never; }
+                let depth = frames.len() - 1;
+                let parent = frames.last_mut().unwrap();
+                let mut why = self.tree.conflict;
+                if self.jump && !why.has(depth) { self.jumps += 1; continue; }
+                why.remove(depth);
                 self.tree.undo_to(parent.mark);
                 let v = parent.v as usize;
-                failed = self.tree.pass_over(v, true).map_err(|d| self.learn(d)).is_err()
-                    || { self.twins_pass(v); false }
-                    || !self.branch(frames.last_mut().unwrap(), strategy, &mut goals);
+                failed = self.tree.pass_over(v, true, &why).map_err(|d| self.learn(d)).is_err()
+                    || !self.branch(frames.last_mut().unwrap(), depth, strategy, &mut goals);
             }
         }
     }
 
-    fn twins_pass(&mut self, _v: usize) {}
+    fn why_all(&self, lo: usize, hi: usize) -> Why {
+        let mut why = Why::default();
+        for m in lo..hi { why.add(&self.tree.why_of(m)); why.add(&self.tree.below[m]); }
+        why
+    }
 
     fn learn(&mut self, dead: Dead) { self.weight[dead.moment as usize] += 1; }
 
     /// Places something in the range of the frame; false if nothing can be.
-    fn branch(&mut self, frame: &mut Frame, strategy: &Strategy, goals: &mut Vec<(u32, u32)>) -> bool {
+    fn branch(&mut self, frame: &mut Frame, depth: usize, strategy: &Strategy, goals: &mut Vec<(u32, u32)>) -> bool {
         loop {
             self.tree.work += 8;
             let v = self.choose(frame.lo as usize, frame.hi as usize, strategy);
             let rests = self.tree.rests_at(v) == self.tree.low[v];
+            let mut why = Why::default();
             if rests {
                 frame.mark = self.tree.mark();
                 frame.v = v as u32;
-                match self.tree.place(v) {
+                match self.tree.place(v, depth) {
                     Ok(()) => {
                         self.split(frame.lo as usize, frame.hi as usize, goals);
                         return true;
                     }
-                    Err(d) => { self.learn(d); self.tree.undo_to(frame.mark); }
+                    Err(d) => {
+                        self.learn(d); self.tree.undo_to(frame.mark);
+                        why = self.tree.conflict;
+                        if self.jump && !why.has(depth) { self.jumps += 1; return false; }
+                        why.remove(depth);
+                    }
                 }
             }
-            if let Err(d) = self.tree.pass_over(v, rests) { self.learn(d); return false; }
+            if let Err(d) = self.tree.pass_over(v, rests, &why) { self.learn(d); return false; }
         }
     }
 
@@ -154,10 +177,11 @@ impl<'a> Search<'a> {
         key
     }
 
-    fn waits_ok(&self, lo: usize, hi: usize) -> bool {
+    /// A buffer that was passed over and that nothing can block any more.
+    fn late(&self, lo: usize, hi: usize) -> Option<usize> {
         let t = &self.tree;
         let level = (lo..hi).map(|m| t.sum[m].base).min().expect("not empty");
-        t.instance.born_in(lo..hi).all(|v| t.placed[v] || t.wait[v] == 0 || level < t.wait[v])
+        t.instance.born_in(lo..hi).find(|v| !t.placed[*v] && t.wait[*v] != 0 && level >= t.wait[*v])
     }
 
     /// The independent parts of the range.

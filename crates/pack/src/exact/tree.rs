@@ -32,12 +32,41 @@ pub(super) struct Dead {
     pub(super) moment: u32,
 }
 
+/// A set of decisions, by their depth in the tree modulo its size: a superset, never less.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Why([u64; 4]);
+
+impl Why {
+    /// Only that one.
+    pub(super) fn only(depth: usize) -> Why {
+        let mut why = Why::default();
+        why.0[depth / 64 % 4] = 1 << (depth % 64);
+        why
+    }
+
+    pub(super) fn has(&self, depth: usize) -> bool {
+        self.0[depth / 64 % 4] >> (depth % 64) & 1 == 1
+    }
+
+    pub(super) fn add(&mut self, other: &Why) {
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            *a |= b;
+        }
+    }
+
+    pub(super) fn remove(&mut self, depth: usize) {
+        self.0[depth / 64 % 4] &= !(1 << (depth % 64));
+    }
+}
+
 /// What was changed, to be taken back.
 #[derive(Clone, Copy, Debug)]
 enum Change {
     Low { v: u32, was: u64 },
     Placed { v: u32 },
-    Floor { moment: u32, was: u64 },
+    Floor { moment: u32, was: u64, depth: u32 },
+    Why { v: u32 },
+    Below { moment: u32 },
     Wait { v: u32, was: u64 },
     Summary { moment: u32 },
 }
@@ -62,6 +91,7 @@ pub(super) struct Tree<'a> {
     /// In units.
     pub(super) capacity: u64,
     not_first: bool,
+    pub(super) twins: bool,
     /// The highest offset of each buffer.
     most: Vec<u64>,
     /// The lowest offset of each buffer; where it is, if it is placed.
@@ -86,6 +116,14 @@ pub(super) struct Tree<'a> {
     slot_of: Vec<u32>,
     /// How many buffers that are not placed live at both `m` and `m + 1`.
     pub(super) bridge: Vec<u32>,
+    /// The decisions that `low` of each buffer rests on.
+    why: Vec<Why>,
+    /// The decisions by which something was placed at each moment, and the last of them.
+    pub(super) below: Vec<Why>,
+    floor_by: Vec<u32>,
+    old_whys: Vec<Why>,
+    /// The decisions that the last dead end rests on.
+    pub(super) conflict: Why,
     dirty: Vec<u32>,
     is_dirty: Vec<bool>,
     history: Vec<Change>,
@@ -130,6 +168,7 @@ impl<'a> Tree<'a> {
             instance,
             capacity: 0,
             not_first,
+            twins: true,
             most: vec![0; n],
             low: vec![0; n],
             placed: vec![false; n],
@@ -144,6 +183,11 @@ impl<'a> Tree<'a> {
             slots,
             slot_of,
             bridge,
+            why: vec![Why::default(); n],
+            below: vec![Why::default(); moments],
+            floor_by: vec![NONE; moments],
+            old_whys: Vec::new(),
+            conflict: Why::default(),
             dirty: Vec::new(),
             is_dirty: vec![false; moments],
             history: Vec::new(),
@@ -184,7 +228,16 @@ impl<'a> Tree<'a> {
         while self.history.len() > mark {
             match self.history.pop().expect("longer than the mark") {
                 Change::Low { v, was } => self.low[v as usize] = was,
-                Change::Floor { moment, was } => self.floor[moment as usize] = was,
+                Change::Floor { moment, was, depth } => {
+                    self.floor[moment as usize] = was;
+                    self.floor_by[moment as usize] = depth;
+                }
+                Change::Why { v } => {
+                    self.why[v as usize] = self.old_whys.pop().expect("one for each change");
+                }
+                Change::Below { moment } => {
+                    self.below[moment as usize] = self.old_whys.pop().expect("one for each change");
+                }
                 Change::Wait { v, was } => self.wait[v as usize] = was,
                 Change::Summary { moment } => {
                     self.sum[moment as usize] = self.old_sums.pop().expect("one for each change");
@@ -196,6 +249,14 @@ impl<'a> Tree<'a> {
 
     /// Makes every rule hold from the start.
     pub(super) fn settle_all(&mut self) -> Result<(), Dead> {
+        if self.twins {
+            for v in 0..self.instance.len() {
+                let twin = self.instance.twin[v];
+                if twin != NONE {
+                    self.raise(twin as usize, self.low[v] + self.instance.size[v], &Why::default())?;
+                }
+            }
+        }
         for m in 0..self.instance.moments {
             self.touch(m);
         }
@@ -203,7 +264,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Places `v` at its lowest offset.
-    pub(super) fn place(&mut self, v: usize) -> Result<(), Dead> {
+    pub(super) fn place(&mut self, v: usize, depth: usize) -> Result<(), Dead> {
         let instance = self.instance;
         let size = instance.size[v];
         let end = self.low[v] + size;
@@ -213,8 +274,13 @@ impl<'a> Tree<'a> {
         let mut slot = self.slot_of[v] as usize;
         for m in span.clone() {
             self.rest[m] -= size;
-            self.history.push(Change::Floor { moment: m as u32, was: self.floor[m] });
+            let (was, by) = (self.floor[m], self.floor_by[m]);
+            self.history.push(Change::Floor { moment: m as u32, was, depth: by });
             self.floor[m] = end;
+            self.floor_by[m] = depth as u32;
+            self.history.push(Change::Below { moment: m as u32 });
+            self.old_whys.push(self.below[m]);
+            self.below[m].add(&Why::only(depth));
             // Swap with the last that is not placed.
             self.left[m] -= 1;
             let last = self.first[m] + self.left[m];
@@ -263,7 +329,7 @@ impl<'a> Tree<'a> {
 
     /// Decides that `v` does not go to its lowest offset: then another goes below it, and ends no
     /// lower than any of them could.
-    pub(super) fn pass_over(&mut self, v: usize, must_wait: bool) -> Result<(), Dead> {
+    pub(super) fn pass_over(&mut self, v: usize, must_wait: bool, why: &Why) -> Result<(), Dead> {
         let level = self.low[v] + self.instance.size[v];
         let mut end = u64::MAX;
         for m in self.instance.span(v) {
@@ -271,15 +337,38 @@ impl<'a> Tree<'a> {
             end = end.min(if sum.who == v as u32 { sum.next_end } else { sum.end });
         }
         self.work += self.instance.span(v).len() as u64;
+        let mut why = *why;
+        why.add(&self.around(v));
         if end == u64::MAX || (must_wait && !self.is_blocked_below(v, level)) {
+            self.conflict = why;
             return Err(Dead { moment: self.instance.life[v].0 });
         }
         if must_wait {
             self.history.push(Change::Wait { v: v as u32, was: self.wait[v] });
             self.wait[v] = level;
         }
-        self.raise(v, end)?;
+        self.raise(v, end, &why)?;
         self.settle()
+    }
+
+    /// The decisions that everything around `v` rests on.
+    pub(super) fn around(&mut self, v: usize) -> Why {
+        let mut why = self.why[v];
+        for m in self.instance.span(v) {
+            why.add(&self.below[m]);
+            why.add(&self.why_of(m));
+            self.work += u64::from(self.left[m]);
+        }
+        why
+    }
+
+    /// The decisions that the lowest offsets at a moment rest on.
+    pub(super) fn why_of(&self, moment: usize) -> Why {
+        let mut why = Why::default();
+        for w in self.members(moment) {
+            why.add(&self.why[*w as usize]);
+        }
+        why
     }
 
     /// Whether something else could still begin below `level` at a moment of `v`.
@@ -296,7 +385,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Raises `low(v)`.
-    fn raise(&mut self, v: usize, to: u64) -> Result<(), Dead> {
+    fn raise(&mut self, v: usize, to: u64, why: &Why) -> Result<(), Dead> {
         let was = self.low[v];
         if to <= was {
             return Ok(());
@@ -308,7 +397,15 @@ impl<'a> Tree<'a> {
         };
         self.history.push(Change::Low { v: v as u32, was });
         self.low[v] = to;
+        let mut new = self.why[v];
+        new.add(why);
+        if new != self.why[v] {
+            self.history.push(Change::Why { v: v as u32 });
+            self.old_whys.push(self.why[v]);
+            self.why[v] = new;
+        }
         if to > self.most[v] {
+            self.conflict = new;
             return Err(Dead { moment: self.instance.life[v].0 });
         }
         let its_end = was + self.instance.size[v];
@@ -321,6 +418,10 @@ impl<'a> Tree<'a> {
             }
         }
         self.work += 1 + self.instance.span(v).len() as u64 / 4;
+        let twin = self.instance.twin[v];
+        if self.twins && twin != NONE {
+            return self.raise(twin as usize, to + self.instance.size[v], &new);
+        }
         Ok(())
     }
 
@@ -352,7 +453,10 @@ impl<'a> Tree<'a> {
             return Ok(());
         }
         let dead = Dead { moment: m as u32 };
-        let Some(highest) = self.capacity.checked_sub(self.rest[m]) else { return Err(dead) };
+        let Some(highest) = self.capacity.checked_sub(self.rest[m]) else {
+            self.conflict = self.why_of(m);
+            return Err(dead);
+        };
         let mut base = u64::MAX;
         let mut first_end = u64::MAX;
         // The lowest end, whose it is, and the lowest end of the others.
@@ -361,7 +465,7 @@ impl<'a> Tree<'a> {
             let w = self.members[slot];
             let v = w as usize;
             if self.low[v] < floor {
-                self.raise(v, floor)?;
+                self.raise(v, floor, &Why::only(self.floor_by[m] as usize))?;
             }
             if self.wait[v] != 0 && floor + self.instance.size[v] > self.wait[v] {
                 self.history.push(Change::Wait { v: w, was: self.wait[v] });
@@ -386,15 +490,18 @@ impl<'a> Tree<'a> {
             self.sum[m] = sum;
         }
         if base > highest {
+            self.conflict = self.why_of(m);
             return Err(dead);
         }
         if !self.not_first || left == 1 {
             return Ok(());
         }
+        let mut why = None;
         for slot in first..first + left {
             let v = self.members[slot] as usize;
             if self.low[v] > highest && self.low[v] < first_end {
-                self.raise(v, first_end)?;
+                let why = why.get_or_insert_with(|| self.why_of(m)).clone();
+                self.raise(v, first_end, &why)?;
             }
         }
         Ok(())
