@@ -20,6 +20,7 @@ mod bound;
 mod check;
 pub mod csv;
 pub mod exact;
+pub mod improve;
 mod problem;
 mod solution;
 mod solve;
