@@ -27,17 +27,33 @@ pub fn squeaky(problem: &Problem, sweep: &Sweep, base: &str, rounds: usize, goal
     let mut order = order.sorted(problem, sweep);
     let mut best: Option<(u64, Vec<u64>)> = None;
     let mut work = 0;
+    let mut rng = 1u64;
+    let mut kept = (u64::MAX, order.clone(), Vec::new());
     for round in 0..rounds {
         let (offsets, w) = fit(problem, sweep, &order);
         work += w;
         let end = |id: BufferId| offsets[id.index()] + problem.buffer(id).size;
         let arena = problem.ids().map(end).max().unwrap_or(0);
-        if std::env::var("V").is_ok() { eprintln!("{round} {:.6} {}", arena as f64 / goal as f64, problem.ids().filter(|id| end(*id) > goal).count()); }
+        if std::env::var("V").is_ok() { eprintln!("{round} {} {}", arena - goal, problem.ids().filter(|id| end(*id) > goal).count()); }
         if best.as_ref().is_none_or(|b| arena < b.0) { best = Some((arena, offsets.clone())); }
         if arena <= goal { return (Solution::new(best.unwrap().1), round, work); }
         match mode {
             0 => { // all offenders to the front
                 order.sort_by_key(|id| end(*id) <= goal);
+            }
+            3 => {
+                let mut keyed: Vec<(usize, usize, BufferId)> = order.iter().enumerate().map(|(i, id)| if end(*id) > goal { let r = { rng = rng.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407); (rng >> 33) as usize }; (r % (i + 1), 0, *id) } else { (i, 1, *id) }).collect();
+                keyed.sort_unstable();
+                order = keyed.into_iter().map(|k| k.2).collect();
+            }
+            4 => {
+                let bad: u64 = problem.ids().filter(|id| end(*id) > goal).map(|id| end(id) - goal).sum();
+                if bad <= kept.0 { kept = (bad, order.clone(), offsets.clone()); } else { order = kept.1.clone(); }
+                let offsets = &kept.2;
+                let end = |id: BufferId| offsets[id.index()] + problem.buffer(id).size;
+                let mut keyed: Vec<(usize, usize, BufferId)> = order.iter().enumerate().map(|(i, id)| if end(*id) > goal { let r = { rng = rng.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407); (rng >> 33) as usize }; (r % (i + 1), 0, *id) } else { (i, 1, *id) }).collect();
+                keyed.sort_unstable();
+                order = keyed.into_iter().map(|k| k.2).collect();
             }
             1 => { // offenders half way to the front
                 let mut keyed: Vec<(usize, usize, BufferId)> = order.iter().enumerate().map(|(i, id)| if end(*id) > goal { (i / 2, i, *id) } else { (i, i, *id) }).collect();

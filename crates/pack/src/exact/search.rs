@@ -1,200 +1,277 @@
-//! Depth first over the tree: place the lowest, or pass it over.
+//! Depth first through the tree: place the lowest buffer, or pass it over.
+//!
+//! At each step the lowest level is looked at, at which anything could still go, and one of the
+//! buffers that could go there, by an [`Order`]. Either it does, or it is *passed over*: then
+//! something else must get into its way from below, so it rests on that.
+//!
+//! ```text
+//!          ┌ place v at f ─ … dead ┐          dead ends carry the decisions that they rest on
+//!   state ─┤                       │ jump ◀── (`Options::jump`): those that are not among them
+//!          └ pass v over: v rests on another  are skipped, and need not be passed over
+//! ```
+//!
+//! - **Blocked** (`Options::blocked`). What was passed over at a level and is not blocked from below
+//!   by the time that nothing can be any more could have gone there: that was tried already.
+//! - **Split** (`Options::split`). Where nothing bridges two moments any more, the left and the
+//!   right are searched one after the other; if one fails, so does the decision that parted them.
+//! - **Nogoods** (`Options::nogoods`). What failed once (buffers left, and how low they can go)
+//!   fails wherever it comes up again: in another branch, or after a restart. Kept by hash of 128
+//!   bits.
+//! - **Learning** (`Options::learn`). Moments without room are counted; the orders that look at the
+//!   tightest moment first divide its slack by that.
+//!
+//! Cost: exponential, of course; the caller sets a limit on the work.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::Options;
 use super::instance::Instance;
-use super::tree::{Dead, Tree, Why};
-use std::collections::HashMap;
+use super::order::Order;
+use super::tree::{Dead, NONE, Tree, Why};
 
+/// How many dead ends are remembered.
+const NOGOODS: usize = 1 << 20;
+
+/// What a run of the search says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer { Fits, Never, Stopped }
-
-#[derive(Clone, Debug)]
-pub(super) struct Strategy {
-    /// Priority of buffers: lower rank first.
-    pub(super) rank: Vec<u32>,
-    /// choose by tightest moment first
-    pub(super) tight: bool,
-    pub(super) weighted: bool,
+pub(super) enum Answer {
+    /// Everything is placed.
+    Fits,
+    /// It can not be.
+    Never,
+    /// The work was used up.
+    Stopped,
 }
 
+/// A part of the moments that is being packed.
 struct Frame {
-    lo: u32,
-    hi: u32,
-    /// mark before the frame did anything
+    lo: usize,
+    hi: usize,
+    /// The history before anything was done here, and before the last placement.
     entry: usize,
-    /// mark before v was placed
     mark: usize,
-    v: u32,
-    key: u64,
-    goals: u32,
+    /// What was placed last.
+    placed: u32,
+    /// What this state is called among the nogoods.
+    key: u128,
+    /// The parts that must be packed after the placement are those from here on.
+    parts: usize,
 }
 
+/// The search, with what it learns from run to run.
 pub(super) struct Search<'a> {
     pub(super) tree: Tree<'a>,
-    pub(super) memo: HashMap<u64, ()>,
-    pub(super) use_memo: bool,
+    options: &'a Options,
+    nogoods: HashSet<u128, BuildHasherDefault<Passed>>,
+    /// How often each moment had no room.
     pub(super) weight: Vec<u64>,
-    pub(super) nodes: u64,
-    pub(super) hits: u64,
-    pub(super) maxdepth: usize,
-    pub(super) jump: bool,
-    pub(super) jumps: u64,
+    frames: Vec<Frame>,
+    parts: Vec<(usize, usize)>,
 }
 
+impl<'a> Search<'a> {
+    pub(super) fn new(instance: &'a Instance, capacity_bytes: u64, options: &'a Options) -> Self {
+        Search {
+            tree: Tree::new(instance, capacity_bytes, options),
+            options,
+            nogoods: HashSet::default(),
+            weight: vec![0; instance.moments],
+            frames: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    /// Another capacity: nogoods are forgotten, weights are not.
+    pub(super) fn set_capacity(&mut self, capacity_bytes: u64) {
+        self.nogoods.clear();
+        self.tree.set_capacity(capacity_bytes);
+    }
+
+    /// Starts from nothing and searches in this order, for as much work as that.
+    pub(super) fn run(&mut self, order: &Order, work: u64) -> Answer {
+        self.tree.undo_to(0);
+        self.frames.clear();
+        self.parts.clear();
+        let stop = self.tree.work.saturating_add(work);
+        if self.tree.settle_all().is_err() {
+            return Answer::Never;
+        }
+        self.split(0, self.tree.instance.moments);
+        // The parts above are under no decision; if one fails, everything does.
+        let mut done = 0;
+        loop {
+            if self.parts.len() > done {
+                if !self.enter(order) && !self.retreat(order) {
+                    return Answer::Never;
+                }
+            } else if self.frames.pop().is_none() {
+                return Answer::Fits;
+            }
+            done = self.frames.last().map_or(0, |f| f.parts);
+            if self.tree.work > stop {
+                return Answer::Stopped;
+            }
+        }
+    }
+
+    /// Goes into the next part: places a first buffer there. False if that can't be.
+    fn enter(&mut self, order: &Order) -> bool {
+        let (lo, hi) = self.parts.pop().expect("the caller has looked");
+        let (entry, key) = (self.tree.mark(), self.key(lo, hi));
+        let parts = self.parts.len();
+        self.frames.push(Frame { lo, hi, entry, mark: entry, placed: NONE, key, parts });
+        if self.nogoods.contains(&key) {
+            self.tree.conflict = self.why_all(lo, hi);
+            return false;
+        }
+        if let Some(v) = self.too_late(lo, hi) {
+            self.tree.conflict = self.tree.around(v);
+            return false;
+        }
+        self.branch(order)
+    }
+
+    /// Places something in the part of the top frame; false if nothing can be.
+    fn branch(&mut self, order: &Order) -> bool {
+        let depth = self.frames.len() - 1;
+        let (lo, hi) = (self.frames[depth].lo, self.frames[depth].hi);
+        loop {
+            let v = order.choose(&self.tree, &self.weight, lo, hi);
+            let mark = self.tree.mark();
+            let rests = !self.options.blocked || self.tree.rests_at(v) == self.tree.low[v];
+            let mut why = Why::default();
+            if rests {
+                match self.tree.place(v, depth) {
+                    Ok(()) => {
+                        self.frames[depth].mark = mark;
+                        self.frames[depth].placed = v as u32;
+                        self.split(lo, hi);
+                        return true;
+                    }
+                    Err(dead) => self.learn(dead),
+                }
+                self.tree.undo_to(mark);
+                why = self.tree.conflict;
+                if self.options.jump && !why.has(depth) {
+                    return false;
+                }
+                why.remove(depth);
+            }
+            if let Err(dead) = self.tree.pass_over(v, rests, &why) {
+                self.learn(dead);
+                return false;
+            }
+        }
+    }
+
+    /// The top frame has failed: goes back to the last decision that this rests on, and decides
+    /// otherwise. False if there is none.
+    fn retreat(&mut self, order: &Order) -> bool {
+        loop {
+            let failed = self.frames.pop().expect("one has failed");
+            self.tree.undo_to(failed.entry);
+            if self.options.nogoods && self.nogoods.len() < NOGOODS {
+                self.nogoods.insert(failed.key);
+            }
+            let Some(frame) = self.frames.last() else { return false };
+            let (mark, v, depth) = (frame.mark, frame.placed as usize, self.frames.len() - 1);
+            self.parts.truncate(frame.parts);
+            let mut why = self.tree.conflict;
+            if self.options.jump && !why.has(depth) {
+                continue;
+            }
+            why.remove(depth);
+            self.tree.undo_to(mark);
+            match self.tree.pass_over(v, true, &why) {
+                Ok(()) if self.branch(order) => return true,
+                Ok(()) => {}
+                Err(dead) => self.learn(dead),
+            }
+        }
+    }
+
+    fn learn(&mut self, dead: Dead) {
+        if self.options.learn {
+            self.weight[dead.moment as usize] += 1;
+        }
+    }
+
+    /// A buffer that was passed over and that nothing can block any more.
+    fn too_late(&self, lo: usize, hi: usize) -> Option<usize> {
+        let tree = &self.tree;
+        let level = tree.level(lo, hi);
+        let late = |v: &usize| !tree.placed[*v] && tree.wait[*v] != 0 && level >= tree.wait[*v];
+        tree.instance.born_in(lo..hi).find(late)
+    }
+
+    /// The decisions that the state of a part rests on.
+    fn why_all(&self, lo: usize, hi: usize) -> Why {
+        let mut why = Why::default();
+        for m in lo..hi {
+            why.add(&self.tree.why_of(m));
+            why.add(&self.tree.below[m]);
+        }
+        why
+    }
+
+    /// A hash of what is left in a part, and how low it can go.
+    fn key(&mut self, lo: usize, hi: usize) -> u128 {
+        if !self.options.nogoods {
+            return 0;
+        }
+        let tree = &self.tree;
+        let (mut a, mut b) = (0u64, 0u64);
+        let born = tree.instance.born_in(lo..hi);
+        let looked_at = born.len();
+        for v in born.filter(|v| !tree.placed[*v]) {
+            let x = mix(mix(mix(v as u64 + 1) ^ tree.low[v]) ^ tree.wait[v]);
+            a = a.wrapping_add(x);
+            b = b.wrapping_add(mix(x ^ 0x5851_F42D_4C95_7F2D));
+        }
+        self.tree.work += looked_at as u64 / 4;
+        u128::from(a) << 64 | u128::from(b)
+    }
+
+    /// Notes the independent parts of these moments that are to be packed, the last one first.
+    fn split(&mut self, lo: usize, hi: usize) {
+        let tree = &self.tree;
+        let mut start = lo;
+        for m in lo..hi {
+            if m + 1 == hi || (self.options.split && tree.bridge[m] == 0) {
+                if tree.rest[start..=m].iter().any(|rest| *rest > 0) {
+                    self.parts.push((start, m + 1));
+                }
+                start = m + 1;
+            }
+        }
+    }
+}
+
+/// Spreads the bits (the end of SplitMix64).
 pub(super) fn mix(mut z: u64) -> u64 {
+    z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
 }
 
-impl<'a> Search<'a> {
-    pub(super) fn new(instance: &'a Instance, capacity: u64, not_first: bool, use_memo: bool) -> Self {
-        Search { tree: Tree::new(instance, capacity, not_first), memo: HashMap::new(), use_memo, weight: vec![0; instance.moments], nodes: 0, hits: 0, maxdepth: 0, jump: true, jumps: 0 }
+/// Keys are hashes already.
+#[derive(Default)]
+struct Passed(u64);
+
+impl Hasher for Passed {
+    fn finish(&self) -> u64 {
+        self.0
     }
 
-    /// Runs for at most `limit` nodes.
-    pub(super) fn run(&mut self, strategy: &Strategy, limit: u64) -> Answer {
-        self.tree.undo_to(0);
-        if self.tree.settle_all().is_err() { return Answer::Never; }
-        let stop = self.tree.work + limit;
-        let mut goals: Vec<(u32, u32)> = Vec::new();
-        let mut frames: Vec<Frame> = Vec::new();
-        let root = self.tree.mark();
-        // Root pseudo frame: goals only.
-        self.split(0, self.tree.instance.moments, &mut goals);
-        frames.push(Frame { lo: 0, hi: 0, entry: root, mark: root, v: u32::MAX, key: 0, goals: 0 });
-        loop {
-            // advance the top frame: next goal
-            let top = frames.len() - 1;
-            if goals.len() as u32 == frames[top].goals {
-                // all goals of this frame are done
-                frames.pop();
-                if frames.is_empty() { return Answer::Fits; }
-                continue;
-            }
-            let (lo, hi) = goals.pop().expect("not empty");
-            let entry = self.tree.mark();
-            let key = self.key(lo as usize, hi as usize);
-            self.nodes += 1;
-            if self.tree.work > stop { return Answer::Stopped; }
-            let depth = frames.len();
-            let mut failed = false;
-            if self.use_memo && self.memo.contains_key(&key) {
-                self.hits += 1;
-                failed = true;
-                self.tree.conflict = self.why_all(lo as usize, hi as usize);
-            } else if let Some(v) = self.late(lo as usize, hi as usize) {
-                failed = true;
-                self.tree.conflict = self.tree.around(v);
-            }
-            frames.push(Frame { lo, hi, entry, mark: entry, v: u32::MAX, key, goals: goals.len() as u32 });
-            self.maxdepth = self.maxdepth.max(frames.len());
-            if !failed { failed = !self.branch(frames.last_mut().unwrap(), depth, strategy, &mut goals); }
-            while failed {
-                // top frame has failed altogether
-                let frame = frames.pop().expect("there is one");
-                self.tree.undo_to(frame.entry);
-                if self.use_memo { self.memo.insert(frame.key, ()); }
-                let Some(parent) = frames.last_mut() else { return Answer::Never };
-                goals.truncate(parent.goals as usize);
-                if parent.v == u32::MAX { return Answer::Never; }
-                let depth = frames.len() - 1;
-                let parent = frames.last_mut().unwrap();
-                let mut why = self.tree.conflict;
-                if self.jump && !why.has(depth) { self.jumps += 1; continue; }
-                why.remove(depth);
-                self.tree.undo_to(parent.mark);
-                let v = parent.v as usize;
-                failed = self.tree.pass_over(v, true, &why).map_err(|d| self.learn(d)).is_err()
-                    || !self.branch(frames.last_mut().unwrap(), depth, strategy, &mut goals);
-            }
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
         }
     }
 
-    fn why_all(&self, lo: usize, hi: usize) -> Why {
-        let mut why = Why::default();
-        for m in lo..hi { why.add(&self.tree.why_of(m)); why.add(&self.tree.below[m]); }
-        why
-    }
-
-    fn learn(&mut self, dead: Dead) { self.weight[dead.moment as usize] += 1; }
-
-    /// Places something in the range of the frame; false if nothing can be.
-    fn branch(&mut self, frame: &mut Frame, depth: usize, strategy: &Strategy, goals: &mut Vec<(u32, u32)>) -> bool {
-        loop {
-            self.tree.work += 8;
-            let v = self.choose(frame.lo as usize, frame.hi as usize, strategy);
-            let rests = self.tree.rests_at(v) == self.tree.low[v];
-            let mut why = Why::default();
-            if rests {
-                frame.mark = self.tree.mark();
-                frame.v = v as u32;
-                match self.tree.place(v, depth) {
-                    Ok(()) => {
-                        self.split(frame.lo as usize, frame.hi as usize, goals);
-                        return true;
-                    }
-                    Err(d) => {
-                        self.learn(d); self.tree.undo_to(frame.mark);
-                        why = self.tree.conflict;
-                        if self.jump && !why.has(depth) { self.jumps += 1; return false; }
-                        why.remove(depth);
-                    }
-                }
-            }
-            if let Err(d) = self.tree.pass_over(v, rests, &why) { self.learn(d); return false; }
-        }
-    }
-
-    fn choose(&self, lo: usize, hi: usize, strategy: &Strategy) -> usize {
-        let t = &self.tree;
-        let level = (lo..hi).map(|m| t.sum[m].base).min().expect("not empty");
-        let mut best = usize::MAX;
-        if strategy.tight {
-            let mut bm = usize::MAX; let mut bs = u64::MAX;
-            for m in lo..hi {
-                if t.sum[m].base == level {
-                    let slack = t.capacity - t.rest[m] - level;
-                    let slack = if strategy.weighted { (slack + 8) * 1024 / (8 + self.weight[m]) } else { slack };
-                    if slack < bs { bs = slack; bm = m; }
-                }
-            }
-            for w in t.members(bm) { let v = *w as usize; if t.low[v] == level && (best == usize::MAX || strategy.rank[v] < strategy.rank[best]) { best = v; } }
-        } else {
-            for v in t.instance.born_in(lo..hi) {
-                if !t.placed[v] && t.low[v] == level && (best == usize::MAX || strategy.rank[v] < strategy.rank[best]) { best = v; }
-            }
-        }
-        best
-    }
-
-    fn key(&self, lo: usize, hi: usize) -> u64 {
-        let t = &self.tree;
-        let mut key = t.capacity;
-        for v in t.instance.born_in(lo..hi) {
-            if !t.placed[v] {
-                key = key.wrapping_add(mix((v as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ mix(t.low[v] + 1) ^ t.wait[v].wrapping_mul(0xD6E8_FEB8_6659_FD93)));
-            }
-        }
-        key
-    }
-
-    /// A buffer that was passed over and that nothing can block any more.
-    fn late(&self, lo: usize, hi: usize) -> Option<usize> {
-        let t = &self.tree;
-        let level = (lo..hi).map(|m| t.sum[m].base).min().expect("not empty");
-        t.instance.born_in(lo..hi).find(|v| !t.placed[*v] && t.wait[*v] != 0 && level >= t.wait[*v])
-    }
-
-    /// The independent parts of the range.
-    fn split(&self, lo: usize, hi: usize, goals: &mut Vec<(u32, u32)>) {
-        let t = &self.tree;
-        let mut start = lo;
-        for m in lo..hi {
-            if m + 1 == hi || t.bridge[m] == 0 {
-                if t.rest[start..=m].iter().any(|r| *r > 0) {
-                    goals.push((start as u32, m as u32 + 1));
-                }
-                start = m + 1;
-            }
-        }
+    fn write_u128(&mut self, key: u128) {
+        self.0 = key as u64;
     }
 }

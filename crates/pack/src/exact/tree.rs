@@ -20,6 +20,7 @@
 //!
 //! Cost of a step: the lists of all moments whose buffers were raised, until nothing changes.
 
+use super::Options;
 use super::instance::Instance;
 
 /// No buffer.
@@ -90,8 +91,7 @@ pub(super) struct Tree<'a> {
     pub(super) instance: &'a Instance,
     /// In units.
     pub(super) capacity: u64,
-    not_first: bool,
-    pub(super) twins: bool,
+    options: &'a Options,
     /// The highest offset of each buffer.
     most: Vec<u64>,
     /// The lowest offset of each buffer; where it is, if it is placed.
@@ -133,7 +133,7 @@ pub(super) struct Tree<'a> {
 
 impl<'a> Tree<'a> {
     /// Nothing placed, in `capacity_bytes`.
-    pub(super) fn new(instance: &'a Instance, capacity_bytes: u64, not_first: bool) -> Self {
+    pub(super) fn new(instance: &'a Instance, capacity_bytes: u64, options: &'a Options) -> Self {
         let n = instance.len();
         let moments = instance.moments;
         let mut first = vec![0u32; moments + 1];
@@ -167,8 +167,7 @@ impl<'a> Tree<'a> {
         let mut tree = Tree {
             instance,
             capacity: 0,
-            not_first,
-            twins: true,
+            options,
             most: vec![0; n],
             low: vec![0; n],
             placed: vec![false; n],
@@ -218,6 +217,12 @@ impl<'a> Tree<'a> {
         &self.members[first..first + self.left[moment] as usize]
     }
 
+    /// The lowest offset that anything in these moments could still have.
+    pub(super) fn level(&self, lo: usize, hi: usize) -> u64 {
+        let bases = (lo..hi).filter(|m| self.left[*m] > 0).map(|m| self.sum[m].base);
+        bases.min().unwrap_or(0)
+    }
+
     /// A mark in the history, for `undo_to`.
     pub(super) fn mark(&self) -> usize {
         self.history.len()
@@ -249,7 +254,7 @@ impl<'a> Tree<'a> {
 
     /// Makes every rule hold from the start.
     pub(super) fn settle_all(&mut self) -> Result<(), Dead> {
-        if self.twins {
+        if self.options.twins {
             for v in 0..self.instance.len() {
                 let twin = self.instance.twin[v];
                 if twin != NONE {
@@ -329,7 +334,8 @@ impl<'a> Tree<'a> {
 
     /// Decides that `v` does not go to its lowest offset: then another goes below it, and ends no
     /// lower than any of them could.
-    pub(super) fn pass_over(&mut self, v: usize, must_wait: bool, why: &Why) -> Result<(), Dead> {
+    pub(super) fn pass_over(&mut self, v: usize, rests: bool, why: &Why) -> Result<(), Dead> {
+        let must_wait = rests && self.options.blocked;
         let level = self.low[v] + self.instance.size[v];
         let mut end = u64::MAX;
         for m in self.instance.span(v) {
@@ -419,7 +425,7 @@ impl<'a> Tree<'a> {
         }
         self.work += 1 + self.instance.span(v).len() as u64 / 4;
         let twin = self.instance.twin[v];
-        if self.twins && twin != NONE {
+        if self.options.twins && twin != NONE {
             return self.raise(twin as usize, to + self.instance.size[v], &new);
         }
         Ok(())
@@ -493,14 +499,14 @@ impl<'a> Tree<'a> {
             self.conflict = self.why_of(m);
             return Err(dead);
         }
-        if !self.not_first || left == 1 {
+        if !self.options.not_first || left == 1 {
             return Ok(());
         }
         let mut why = None;
         for slot in first..first + left {
             let v = self.members[slot] as usize;
             if self.low[v] > highest && self.low[v] < first_end {
-                let why = why.get_or_insert_with(|| self.why_of(m)).clone();
+                let why = *why.get_or_insert_with(|| self.why_of(m));
                 self.raise(v, first_end, &why)?;
             }
         }
