@@ -212,7 +212,7 @@ impl<'a> Solver<'a> {
             if left == 0 {
                 break;
             }
-            let slice = self.slice.saturating_mul(1 << (run / ROUND / 2).min(40));
+            let slice = self.slice.saturating_mul(1 << (run / ROUND / 4).min(40));
             let slice = if self.options.restarts { slice.min(left) } else { left };
             let order = Order::of_run(self.instance, if self.options.restarts { run } else { 0 });
             let answer = self.search.run(&order, slice);

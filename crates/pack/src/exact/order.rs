@@ -3,7 +3,7 @@
 //! No order is good on every problem, and the time to a solution is heavy-tailed: on most problems some
 //! order walks to a solution with next to no backtracking, while another is lost after its first
 //! wrong decisions. So each gets a slice of work, about what a few walks to the bottom cost, and they
-//! take turns; after the first round their keys get noise, and every second round slices double.
+//! take turns; after the first round their keys get noise, and every fourth round slices double.
 
 use super::instance::Instance;
 use super::search::mix;
@@ -18,32 +18,34 @@ enum Key {
     Area,
     /// Large size.
     Size,
-    /// High load within its life.
-    Load,
-    /// Early birth.
-    Early,
-    /// Late death.
-    Late,
+}
+
+/// Which moment of the lowest level is looked at: only a buffer that lives then is tried.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    /// Where the fewest could go lowest.
+    Fewest,
+    /// The same, squared, by how often there was no room: domain over weighted degree.
+    Blamed,
+    /// Where there is least room to waste, by how often there was none.
+    Tightest,
 }
 
 /// An order of branching, before it meets an instance.
 #[derive(Clone, Copy, Debug)]
 struct Recipe {
+    moment: Moment,
     keys: [Key; 2],
-    /// Whether only those are looked at that live at the tightest moment of the lowest level.
-    tightest: bool,
     /// Per cent of noise on the keys, after the first round.
     noise: u64,
 }
 
-const RECIPES: [Recipe; 7] = [
-    Recipe { keys: [Key::Load, Key::Length], tightest: false, noise: 10 },
-    Recipe { keys: [Key::Load, Key::Area], tightest: false, noise: 10 },
-    Recipe { keys: [Key::Length, Key::Area], tightest: false, noise: 10 },
-    Recipe { keys: [Key::Load, Key::Length], tightest: true, noise: 10 },
-    Recipe { keys: [Key::Size, Key::Length], tightest: true, noise: 10 },
-    Recipe { keys: [Key::Area, Key::Length], tightest: true, noise: 10 },
-    Recipe { keys: [Key::Length, Key::Size], tightest: false, noise: 50 },
+const RECIPES: [Recipe; 5] = [
+    Recipe { moment: Moment::Blamed, keys: [Key::Length, Key::Area], noise: 10 },
+    Recipe { moment: Moment::Fewest, keys: [Key::Size, Key::Length], noise: 10 },
+    Recipe { moment: Moment::Tightest, keys: [Key::Length, Key::Area], noise: 10 },
+    Recipe { moment: Moment::Blamed, keys: [Key::Length, Key::Size], noise: 100 },
+    Recipe { moment: Moment::Tightest, keys: [Key::Size, Key::Length], noise: 30 },
 ];
 
 /// How many runs make a round.
@@ -54,14 +56,13 @@ pub(super) const ROUND: u64 = RECIPES.len() as u64;
 pub(super) struct Order {
     /// By buffer; lower is tried first.
     rank: Vec<u32>,
-    tightest: bool,
+    moment: Moment,
 }
 
 impl Order {
     /// The order of run number `run`.
     pub(super) fn of_run(instance: &Instance, run: u64) -> Order {
         let recipe = RECIPES[(run % ROUND) as usize];
-        let load = instance.load();
         let noise = if run < ROUND { 0 } else { recipe.noise };
         let value = |v: usize, key: Key| {
             let length = instance.span(v).len() as u64;
@@ -69,9 +70,6 @@ impl Order {
                 Key::Length => length,
                 Key::Area => length * instance.size[v],
                 Key::Size => instance.size[v],
-                Key::Load => instance.span(v).map(|m| load[m]).max().unwrap_or(0),
-                Key::Early => (instance.moments - instance.span(v).start) as u64,
-                Key::Late => instance.span(v).end as u64,
             }
         };
         let noisy = |v: usize, place: usize| {
@@ -86,25 +84,26 @@ impl Order {
         for (place, (_, v)) in keyed.iter().enumerate() {
             rank[*v] = place as u32;
         }
-        Order { rank, tightest: recipe.tightest }
+        Order { rank, moment: recipe.moment }
     }
 
     /// The buffer to decide on next, among those of these moments that can go lowest.
     pub(super) fn choose(&self, tree: &Tree<'_>, weight: &[u64], lo: usize, hi: usize) -> usize {
         let level = tree.level(lo, hi);
-        let lowest = |v: &usize| !tree.placed[*v] && tree.low[*v] == level;
-        let found = if self.tightest {
-            let slack = |m: usize| {
-                let slack = tree.capacity - tree.rest[m] - level;
-                (slack + 1) as u128 * 1024 / u128::from(weight[m] + 8)
-            };
-            let moments = (lo..hi).filter(|m| tree.sum[*m].base == level);
-            let tightest = moments.min_by_key(|m| slack(*m)).unwrap_or(lo);
-            let members = tree.members(tightest).iter().map(|v| *v as usize);
-            members.filter(lowest).min_by_key(|v| self.rank[*v])
-        } else {
-            tree.instance.born_in(lo..hi).filter(lowest).min_by_key(|v| self.rank[*v])
+        let lowest = |v: &usize| tree.low[*v] == level;
+        let members = |m: usize| tree.members(m).iter().map(|v| *v as usize).filter(lowest);
+        let score = |m: usize| {
+            let blame = u128::from(weight[m]) + 8;
+            let slack = u128::from(tree.capacity - tree.rest[m] - level);
+            match self.moment {
+                Moment::Fewest => members(m).count() as u128,
+                Moment::Blamed => (members(m).count() as u128).pow(2) * 1024 / blame,
+                Moment::Tightest => (slack + 1) * 1024 / blame,
+            }
         };
+        let open = (lo..hi).filter(|m| tree.is_open(*m) && tree.sum[*m].base == level);
+        let found = open.min_by_key(|m| score(*m));
+        let found = found.and_then(|m| members(m).min_by_key(|v| self.rank[*v]));
         found.expect("the level is that of one of them")
     }
 }

@@ -217,9 +217,14 @@ impl<'a> Tree<'a> {
         &self.members[first..first + self.left[moment] as usize]
     }
 
+    /// Whether something is still to be placed at a moment.
+    pub(super) fn is_open(&self, moment: usize) -> bool {
+        self.left[moment] > 0
+    }
+
     /// The lowest offset that anything in these moments could still have.
     pub(super) fn level(&self, lo: usize, hi: usize) -> u64 {
-        let bases = (lo..hi).filter(|m| self.left[*m] > 0).map(|m| self.sum[m].base);
+        let bases = (lo..hi).filter(|m| self.is_open(*m)).map(|m| self.sum[m].base);
         bases.min().unwrap_or(0)
     }
 
