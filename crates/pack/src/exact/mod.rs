@@ -168,17 +168,17 @@ pub fn minimise(
                 lower_bound = lower_bound.max(solver.above(target));
                 floor = floor.max(lower_bound);
             }
-            Answer::Stopped => floor = floor.max(target + 1),
+            Answer::Stopped => floor = floor.max(solver.above(target)),
         }
-        // Between what was not found and what was; if nothing is there, from below with more work.
+        // Half way between what was not found and what was; if nothing is left there, once more
+        // from below, with more work.
         let top = best_bytes.min(ceiling);
-        if floor >= top.saturating_sub(1) {
+        if floor >= top {
             floor = lower_bound;
             share = share.saturating_mul(4);
-        }
-        target = (floor + (top.max(floor + 1) - 1 - floor) / 2).max(lower_bound);
-        if options.restarts && share > 0 && floor == lower_bound {
             target = lower_bound;
+        } else {
+            target = floor + (top - 1 - floor) / 2;
         }
     }
     let optimal = best_bytes == lower_bound;

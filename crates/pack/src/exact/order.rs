@@ -27,6 +27,8 @@ enum Moment {
     Fewest,
     /// The same, squared, by how often there was no room: domain over weighted degree.
     Blamed,
+    /// Any.
+    Any,
     /// Where there is least room to waste, by how often there was none.
     Tightest,
 }
@@ -40,9 +42,10 @@ struct Recipe {
     noise: u64,
 }
 
-const RECIPES: [Recipe; 5] = [
+const RECIPES: [Recipe; 6] = [
     Recipe { moment: Moment::Blamed, keys: [Key::Length, Key::Area], noise: 10 },
     Recipe { moment: Moment::Fewest, keys: [Key::Size, Key::Length], noise: 10 },
+    Recipe { moment: Moment::Any, keys: [Key::Length, Key::Area], noise: 10 },
     Recipe { moment: Moment::Tightest, keys: [Key::Length, Key::Area], noise: 10 },
     Recipe { moment: Moment::Blamed, keys: [Key::Length, Key::Size], noise: 100 },
     Recipe { moment: Moment::Tightest, keys: [Key::Size, Key::Length], noise: 30 },
@@ -96,11 +99,17 @@ impl Order {
             let blame = u128::from(weight[m]) + 8;
             let slack = u128::from(tree.capacity - tree.rest[m] - level);
             match self.moment {
+                Moment::Any => 0,
                 Moment::Fewest => members(m).count() as u128,
                 Moment::Blamed => (members(m).count() as u128).pow(2) * 1024 / blame,
                 Moment::Tightest => (slack + 1) * 1024 / blame,
             }
         };
+        if matches!(self.moment, Moment::Any) {
+            let born = tree.instance.born_in(lo..hi).filter(|v| !tree.placed[*v]).filter(lowest);
+            let found = born.min_by_key(|v| self.rank[*v]);
+            return found.expect("the level is that of one of them");
+        }
         let open = (lo..hi).filter(|m| tree.is_open(*m) && tree.sum[*m].base == level);
         let found = open.min_by_key(|m| score(*m));
         let found = found.and_then(|m| members(m).min_by_key(|v| self.rank[*v]));

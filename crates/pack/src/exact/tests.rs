@@ -69,7 +69,11 @@ fn all_rules_and_each_one_off_on_many_problems() {
             let problem = random_problem(&mut rng, &shape);
             let best = brute_force(&problem);
             for options in &few {
-                assert_eq!(minimum(&problem, options).lower_bound, best, "{options:?}\n{problem:?}");
+                assert_eq!(
+                    minimum(&problem, options).lower_bound,
+                    best,
+                    "{options:?}\n{problem:?}"
+                );
             }
         }
     }

@@ -263,7 +263,11 @@ impl<'a> Tree<'a> {
             for v in 0..self.instance.len() {
                 let twin = self.instance.twin[v];
                 if twin != NONE {
-                    self.raise(twin as usize, self.low[v] + self.instance.size[v], &Why::default())?;
+                    self.raise(
+                        twin as usize,
+                        self.low[v] + self.instance.size[v],
+                        &Why::default(),
+                    )?;
                 }
             }
         }
@@ -386,7 +390,8 @@ impl<'a> Tree<'a> {
     fn is_blocked_below(&mut self, v: usize, level: u64) -> bool {
         for m in self.instance.span(v) {
             let members = self.members(m);
-            let found = members.iter().position(|w| *w as usize != v && self.low[*w as usize] < level);
+            let found =
+                members.iter().position(|w| *w as usize != v && self.low[*w as usize] < level);
             self.work += found.unwrap_or(members.len()) as u64;
             if found.is_some() {
                 return true;
