@@ -22,12 +22,8 @@ fn main() {
         }
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for folder in [
-        "corpus/problems",
-        "../shared/corpus/problems/minimalloc",
-        "../shared/corpus/problems/large",
-        "../shared/corpus/problems/xla",
-    ] {
+    for folder in ["corpus/problems", "../shared/corpus/problems/minimalloc",
+        "../shared/corpus/problems/large", "../shared/corpus/problems/xla"] {
         let Ok(entries) = std::fs::read_dir(root.join(folder)) else {
             println!("{folder} is not there: skipped");
             continue;
@@ -62,10 +58,7 @@ fn measure(name: &str, problem: &Problem) {
     let won = outcome.won_by.map(|a| a.to_string()).unwrap_or_default();
     println!(
         "{name:<28} {:>8} buffers  bound {bound:>14}  portfolio {:.5}  {:>9.4} s  {won}  work {}",
-        problem.len(),
-        ratio(outcome.arena_bytes, bound),
-        time.as_secs_f64(),
-        outcome.work
+        problem.len(), ratio(outcome.arena_bytes, bound), time.as_secs_f64(), outcome.work
     );
     for algorithm in Algorithm::all() {
         let mut options = Options::default();
@@ -75,9 +68,7 @@ fn measure(name: &str, problem: &Problem) {
         let time = start.elapsed();
         println!(
             "  {:<22} {:.5}  {:>9.4} s",
-            algorithm.to_string(),
-            ratio(outcome.arena_bytes, bound),
-            time.as_secs_f64()
+            algorithm.to_string(), ratio(outcome.arena_bytes, bound), time.as_secs_f64()
         );
     }
 }

@@ -471,8 +471,7 @@ mod tests {
             ],
             ..Buffer::new(16, Life::new(0, 9))
         };
-        let piece =
-            |start, end, lo, hi| Piece { life: Life::new(start, end), span: Span::new(lo, hi) };
+        let piece = |start, end, lo, hi| Piece { life: Life::new(start, end), span: Span::new(lo, hi) };
         assert_eq!(
             buffer.pieces().collect::<Vec<_>>(),
             [piece(2, 5, 0, 16), piece(6, 9, 0, 16), piece(0, 2, 4, 8)]

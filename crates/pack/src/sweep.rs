@@ -327,7 +327,10 @@ mod tests {
         assert_eq!(sweep.load(), [5, 12, 7, 0, 9]);
         assert_eq!(sweep.peak(), (12, Some(1)));
         assert_eq!(sweep.life_of(1), Life::new(40, 60));
-        assert_eq!(sweep.parts(), [Sections { start: 0, end: 3 }, Sections { start: 4, end: 5 }]);
+        assert_eq!(
+            sweep.parts(),
+            [Sections { start: 0, end: 3 }, Sections { start: 4, end: 5 }]
+        );
         let degrees: Vec<_> = example().ids().map(|id| sweep.degree(id)).collect();
         assert_eq!(degrees, [1, 1, 0]);
     }

@@ -88,8 +88,7 @@ pub fn random_problem(rng: &mut Rng, shape: &Shape) -> Problem {
     let count = rng.within(shape.buffers.clone());
     let mut buffers: Vec<Buffer> = Vec::new();
     for _ in 0..count {
-        let mut buffer =
-            Buffer::new(rng.within(shape.sizes.clone()), random_life(rng, shape.times));
+        let mut buffer = Buffer::new(rng.within(shape.sizes.clone()), random_life(rng, shape.times));
         if rng.chance(shape.aligned) {
             buffer.align = [2, 3, 4, 8][rng.below(4) as usize];
         }
@@ -137,9 +136,9 @@ fn fixed_overlap(a: &Buffer, b: &Buffer) -> bool {
 /// Whether two placed buffers use a byte at the same time: the definition.
 fn clash(a: &Buffer, at_a: u64, b: &Buffer, at_b: u64) -> bool {
     let shift = |offset| move |p: Piece| Piece { span: p.span.shifted(offset), ..p };
-    a.pieces()
-        .map(shift(at_a))
-        .any(|p| b.pieces().map(shift(at_b)).any(|q| p.life.meets(q.life) && p.span.meets(q.span)))
+    a.pieces().map(shift(at_a)).any(|p| {
+        b.pieces().map(shift(at_b)).any(|q| p.life.meets(q.life) && p.span.meets(q.span))
+    })
 }
 
 /// The smallest arena, by trying every offset of every buffer: for a handful of small buffers.

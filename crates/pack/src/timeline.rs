@@ -347,8 +347,9 @@ mod tests {
             problem.buffer(id).pieces().map(shift)
         };
         placed.iter().all(|(other, place)| {
-            at(id, offset)
-                .all(|p| at(*other, *place).all(|q| !p.life.meets(q.life) || !p.span.meets(q.span)))
+            at(id, offset).all(|p| {
+                at(*other, *place).all(|q| !p.life.meets(q.life) || !p.span.meets(q.span))
+            })
         })
     }
 
@@ -397,9 +398,7 @@ mod tests {
                 assert!(timeline.is_free(id, best));
                 let offset = if rng.below(2) == 0 { lowest } else { best };
                 timeline.place(id, offset);
-                assert!(
-                    !timeline.is_free(id, offset) || problem.buffer(id).pieces().next().is_none()
-                );
+                assert!(!timeline.is_free(id, offset) || problem.buffer(id).pieces().next().is_none());
                 placed.push((id, offset));
                 height = height.max(offset + size);
             }

@@ -47,8 +47,7 @@ pub fn check_at_most(problem: &Problem, claim: &Claim, most: usize) -> Vec<Viola
         let starts_inside = by_first.range((piece.span.lo + 1, 0)..(piece.span.hi, 0));
         let mut met: Vec<u32> = starts_inside.map(|(_, other)| *other).collect();
         stabbed.at(first, &mut met);
-        violations
-            .extend(met.into_iter().filter_map(|other| piece.overlap(&pieces[other as usize])));
+        violations.extend(met.into_iter().filter_map(|other| piece.overlap(&pieces[other as usize])));
         if violations.len() > most {
             break;
         }
@@ -79,8 +78,7 @@ fn placed(problem: &Problem, claim: &Claim) -> Vec<Placed> {
     for buffer in problem.ids() {
         if let Some(offset) = claim.offset(buffer) {
             let pieces = problem.buffer(buffer).pieces();
-            let shift =
-                |p: crate::Piece| Placed { buffer, life: p.life, span: p.span.shifted(offset) };
+            let shift = |p: crate::Piece| Placed { buffer, life: p.life, span: p.span.shifted(offset) };
             // At the very end of the address space nothing may be left of a span.
             placed.extend(pieces.map(shift).filter(|p| !p.span.is_empty()));
         }

@@ -88,15 +88,10 @@ pub enum Violation {
 
 impl Violation {
     /// The violation in words, with the buffers called as `name` says.
-    pub fn describe<'a>(
-        &'a self,
-        name: impl Fn(BufferId) -> String + 'a,
-    ) -> impl fmt::Display + 'a {
+    pub fn describe<'a>(&'a self, name: impl Fn(BufferId) -> String + 'a) -> impl fmt::Display + 'a {
         fmt::from_fn(move |f| match self {
             Violation::Missing { buffer } => write!(f, "{} has no offset", name(*buffer)),
-            Violation::Unknown { id } => {
-                write!(f, "{id:?} has an offset but is not in the problem")
-            }
+            Violation::Unknown { id } => write!(f, "{id:?} has an offset but is not in the problem"),
             Violation::Misaligned { buffer, offset, align } => {
                 write!(f, "{} is at {offset}, not a multiple of {align}", name(*buffer))
             }

@@ -109,14 +109,10 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::Io(error) => write!(f, "cannot read: {error}"),
-            Fault::Empty => {
-                write!(f, "the file is empty; expected a header like id,lower,upper,size")
-            }
+            Fault::Empty => write!(f, "the file is empty; expected a header like id,lower,upper,size"),
             Fault::NotText => write!(f, "not text (invalid UTF-8)"),
             Fault::TooLong => write!(f, "longer than {MAX_RECORD_BYTES} bytes"),
-            Fault::Quote => {
-                write!(f, "a quoted field is not closed, or goes on after its closing quote")
-            }
+            Fault::Quote => write!(f, "a quoted field is not closed, or goes on after its closing quote"),
             Fault::UnknownColumn(name) => {
                 write!(f, "unknown column {}; known are {}", quoted(name), column::KNOWN)
             }

@@ -85,10 +85,7 @@ impl Names {
         let mut first = HashMap::with_capacity(self.ids.len());
         for (id, line) in self.ids.iter().zip(&self.lines) {
             if let Some(first) = first.insert(id, *line) {
-                return Err(CsvError {
-                    line: *line,
-                    fault: Fault::DuplicateId { id: id.clone(), first },
-                });
+                return Err(CsvError { line: *line, fault: Fault::DuplicateId { id: id.clone(), first } });
             }
         }
         Ok(())

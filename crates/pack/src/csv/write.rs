@@ -32,9 +32,7 @@ fn write(mut out: impl Write, table: &Table, offsets: &[Option<u64>]) -> io::Res
         offsets.iter().any(Option::is_some),
     );
     write!(out, "id,lower,upper,size")?;
-    for (wanted, name) in
-        [(alignment, "alignment"), (hint, "hint"), (gaps, "gaps"), (offset, "offset")]
-    {
+    for (wanted, name) in [(alignment, "alignment"), (hint, "hint"), (gaps, "gaps"), (offset, "offset")] {
         if wanted {
             write!(out, ",{name}")?;
         }

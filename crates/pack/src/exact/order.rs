@@ -75,13 +75,13 @@ impl Order {
                 Key::Size => instance.size[v],
             }
         };
-        let noisy = |v: usize, place: usize| {
+        let key_of = |v: usize, place: usize| {
             let random = mix(run ^ mix((2 * v + place) as u64));
             let percent = 100 + if noise == 0 { 0 } else { random % noise };
             u128::from(value(v, recipe.keys[place])) * u128::from(percent)
         };
         let mut keyed: Vec<_> =
-            (0..instance.len()).map(|v| ([noisy(v, 0), noisy(v, 1)], v)).collect();
+            (0..instance.len()).map(|v| ([key_of(v, 0), key_of(v, 1)], v)).collect();
         keyed.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut rank = vec![0; instance.len()];
         for (place, (_, v)) in keyed.iter().enumerate() {

@@ -285,8 +285,7 @@ impl<'a> Tree<'a> {
         self.placed[v] = true;
         self.history.push(Change::Placed { v: v as u32 });
         let span = instance.span(v);
-        let mut slot = self.slot_of[v] as usize;
-        for m in span.clone() {
+        for (slot, m) in (self.slot_of[v] as usize..).zip(span.clone()) {
             self.rest[m] -= size;
             let (was, by) = (self.floor[m], self.floor_by[m]);
             self.history.push(Change::Floor { moment: m as u32, was, depth: by });
@@ -299,7 +298,6 @@ impl<'a> Tree<'a> {
             self.left[m] -= 1;
             let last = self.first[m] + self.left[m];
             self.swap(m, self.slots[slot], last);
-            slot += 1;
             self.touch(m);
         }
         for m in span.skip(1) {
