@@ -3,7 +3,7 @@
 //! - **Reordering.** Pack in some order by first fit; whatever ends above the bound goes to the front
 //!   of the order, everything else stays as it is; again. Those that hold up the peak are few, and
 //!   once they come first they are where they don't: on training graphs of thousands of buffers the
-//!   bound itself is often met after a handful of rounds (pangu_2.6B: one).
+//!   bound itself is often met after a handful of rounds (`pangu_2.6B`: one).
 //! - **Search.** [`exact::minimise`], from the best that there is. It meets the bound on tight
 //!   memories, where no order does, and it proves bounds above the load.
 //!
