@@ -65,7 +65,7 @@ impl Why {
 enum Change {
     Low { v: u32, was: u64 },
     Placed { v: u32 },
-    Floor { moment: u32, was: u64, depth: u32 },
+    Floor { moment: u32, was: u64 },
     Why { v: u32 },
     Below { moment: u32 },
     Wait { v: u32, was: u64 },
@@ -118,9 +118,8 @@ pub(super) struct Tree<'a> {
     pub(super) bridge: Vec<u32>,
     /// The decisions that `low` of each buffer rests on.
     why: Vec<Why>,
-    /// The decisions by which something was placed at each moment, and the last of them.
+    /// The decisions by which something was placed at each moment.
     pub(super) below: Vec<Why>,
-    floor_by: Vec<u32>,
     old_whys: Vec<Why>,
     /// The decisions that the last dead end rests on.
     pub(super) conflict: Why,
@@ -184,7 +183,6 @@ impl<'a> Tree<'a> {
             bridge,
             why: vec![Why::default(); n],
             below: vec![Why::default(); moments],
-            floor_by: vec![NONE; moments],
             old_whys: Vec::new(),
             conflict: Why::default(),
             dirty: Vec::new(),
@@ -238,10 +236,7 @@ impl<'a> Tree<'a> {
         while self.history.len() > mark {
             match self.history.pop().expect("longer than the mark") {
                 Change::Low { v, was } => self.low[v as usize] = was,
-                Change::Floor { moment, was, depth } => {
-                    self.floor[moment as usize] = was;
-                    self.floor_by[moment as usize] = depth;
-                }
+                Change::Floor { moment, was } => self.floor[moment as usize] = was,
                 Change::Why { v } => {
                     self.why[v as usize] = self.old_whys.pop().expect("one for each change");
                 }
@@ -259,22 +254,18 @@ impl<'a> Tree<'a> {
 
     /// Makes every rule hold from the start.
     pub(super) fn settle_all(&mut self) -> Result<(), Dead> {
-        if self.options.twins {
-            for v in 0..self.instance.len() {
-                let twin = self.instance.twin[v];
-                if twin != NONE {
-                    self.raise(
-                        twin as usize,
-                        self.low[v] + self.instance.size[v],
-                        &Why::default(),
-                    )?;
-                }
+        let mut result = Ok(());
+        for v in 0..self.instance.len() {
+            let twin = self.instance.twin[v];
+            if self.options.twins && twin != NONE {
+                let end = self.low[v] + self.instance.size[v];
+                result = result.and_then(|()| self.raise(twin as usize, end, &Why::default()));
             }
         }
         for m in 0..self.instance.moments {
             self.touch(m);
         }
-        self.settle()
+        self.settle_or_forget(result)
     }
 
     /// Places `v` at its lowest offset.
@@ -287,10 +278,8 @@ impl<'a> Tree<'a> {
         let span = instance.span(v);
         for (slot, m) in (self.slot_of[v] as usize..).zip(span.clone()) {
             self.rest[m] -= size;
-            let (was, by) = (self.floor[m], self.floor_by[m]);
-            self.history.push(Change::Floor { moment: m as u32, was, depth: by });
+            self.history.push(Change::Floor { moment: m as u32, was: self.floor[m] });
             self.floor[m] = end;
-            self.floor_by[m] = depth as u32;
             self.history.push(Change::Below { moment: m as u32 });
             self.old_whys.push(self.below[m]);
             self.below[m].add(&Why::only(depth));
@@ -300,10 +289,14 @@ impl<'a> Tree<'a> {
             self.swap(m, self.slots[slot], last);
             self.touch(m);
         }
-        for m in span.skip(1) {
+        for m in span.clone().skip(1) {
             self.bridge[m - 1] -= 1;
         }
-        self.settle()
+        let mut result = Ok(());
+        for m in span {
+            result = result.and_then(|()| self.raise_all(m, end, depth));
+        }
+        self.settle_or_forget(result)
     }
 
     fn unplace(&mut self, v: usize) {
@@ -360,8 +353,8 @@ impl<'a> Tree<'a> {
             self.history.push(Change::Wait { v: v as u32, was: self.wait[v] });
             self.wait[v] = level;
         }
-        self.raise(v, end, &why)?;
-        self.settle()
+        let result = self.raise(v, end, &why);
+        self.settle_or_forget(result)
     }
 
     /// The decisions that everything around `v` rests on.
@@ -446,9 +439,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Applies the rules until nothing changes.
-    fn settle(&mut self) -> Result<(), Dead> {
-        let mut result = Ok(());
+    /// Applies the rules until nothing changes, or to nothing after a dead end.
+    fn settle_or_forget(&mut self, mut result: Result<(), Dead>) -> Result<(), Dead> {
         while let Some(m) = self.dirty.pop() {
             self.is_dirty[m as usize] = false;
             if result.is_ok() {
@@ -459,65 +451,86 @@ impl<'a> Tree<'a> {
     }
 
     fn settle_moment(&mut self, m: usize) -> Result<(), Dead> {
-        let first = self.first[m] as usize;
         let left = self.left[m] as usize;
-        let floor = self.floor[m];
-        self.work += left as u64;
         if left == 0 {
             return Ok(());
         }
+        self.work += left as u64;
         let dead = Dead { moment: m as u32 };
         let Some(highest) = self.capacity.checked_sub(self.rest[m]) else {
             self.conflict = self.why_of(m);
             return Err(dead);
         };
-        let mut base = u64::MAX;
-        let mut first_end = u64::MAX;
-        // The lowest end, whose it is, and the lowest end of the others.
-        let (mut end, mut who, mut next_end) = (u64::MAX, NONE, u64::MAX);
-        for slot in first..first + left {
-            let w = self.members[slot];
-            let v = w as usize;
-            if self.low[v] < floor {
-                self.raise(v, floor, &Why::only(self.floor_by[m] as usize))?;
-            }
-            if self.wait[v] != 0 && floor + self.instance.size[v] > self.wait[v] {
-                self.history.push(Change::Wait { v: w, was: self.wait[v] });
-                self.wait[v] = 0;
-            }
-            let low = self.low[v];
-            base = base.min(low);
-            let its_end = low + self.instance.size[v];
-            if low <= highest {
-                first_end = first_end.min(its_end);
-            }
-            if its_end < end {
-                (next_end, end, who) = (end, its_end, w);
-            } else {
-                next_end = next_end.min(its_end);
-            }
-        }
-        let sum = Summary { base, end, next_end, who, first_end };
+        let (sum, raise) = self.summary(m, highest);
         if sum != self.sum[m] {
             self.history.push(Change::Summary { moment: m as u32 });
             self.old_sums.push(self.sum[m]);
             self.sum[m] = sum;
         }
-        if base > highest {
+        if sum.base > highest {
             self.conflict = self.why_of(m);
             return Err(dead);
         }
-        if !self.options.not_first || left == 1 {
-            return Ok(());
+        if raise && self.options.not_first && left > 1 {
+            self.not_first(m, highest)?;
         }
-        let mut why = None;
-        for slot in first..first + left {
+        Ok(())
+    }
+
+    /// What the buffers of a moment have in common, if none of them can be the lowest above
+    /// `highest`; and whether one of them is to be raised for that.
+    fn summary(&self, m: usize, highest: u64) -> (Summary, bool) {
+        let mut sum =
+            Summary { base: u64::MAX, end: u64::MAX, next_end: u64::MAX, who: NONE, first_end: u64::MAX };
+        let mut lowest_above = u64::MAX;
+        for w in self.members(m) {
+            let low = self.low[*w as usize];
+            let end = low + self.instance.size[*w as usize];
+            sum.base = sum.base.min(low);
+            if low <= highest {
+                sum.first_end = sum.first_end.min(end);
+            } else {
+                lowest_above = lowest_above.min(low);
+            }
+            if end < sum.end {
+                (sum.next_end, sum.end, sum.who) = (sum.end, end, *w);
+            } else {
+                sum.next_end = sum.next_end.min(end);
+            }
+        }
+        (sum, lowest_above < sum.first_end)
+    }
+
+    /// Raises those that can't be the lowest of a moment above one that can.
+    fn not_first(&mut self, m: usize, highest: u64) -> Result<(), Dead> {
+        let why = self.why_of(m);
+        let first = self.first[m] as usize;
+        let first_end = self.sum[m].first_end;
+        for slot in first..first + self.left[m] as usize {
             let v = self.members[slot] as usize;
             if self.low[v] > highest && self.low[v] < first_end {
-                let why = *why.get_or_insert_with(|| self.why_of(m));
                 self.raise(v, first_end, &why)?;
             }
         }
+        Ok(())
+    }
+
+    /// Raises what is left at a moment above what was just placed there.
+    fn raise_all(&mut self, m: usize, floor: u64, depth: usize) -> Result<(), Dead> {
+        let first = self.first[m] as usize;
+        let why = Why::only(depth);
+        for slot in first..first + self.left[m] as usize {
+            let w = self.members[slot];
+            let v = w as usize;
+            if self.low[v] < floor {
+                self.raise(v, floor, &why)?;
+            }
+            if self.wait[v] != 0 && floor + self.instance.size[v] > self.wait[v] {
+                self.history.push(Change::Wait { v: w, was: self.wait[v] });
+                self.wait[v] = 0;
+            }
+        }
+        self.work += u64::from(self.left[m]) / 2;
         Ok(())
     }
 }
