@@ -16,6 +16,8 @@ enum Key {
     Length,
     /// Large size × life.
     Area,
+    /// Large size × life³.
+    Bulk,
     /// Large size.
     Size,
 }
@@ -25,7 +27,7 @@ enum Key {
 enum Moment {
     /// Where the fewest could go lowest.
     Fewest,
-    /// The same, squared, by how often there was no room: domain over weighted degree.
+    /// The same, cubed, by how often there was no room: domain over weighted degree.
     Blamed,
     /// Any.
     Any,
@@ -44,11 +46,11 @@ struct Recipe {
 
 const RECIPES: [Recipe; 6] = [
     Recipe { moment: Moment::Blamed, keys: [Key::Length, Key::Area], noise: 10 },
-    Recipe { moment: Moment::Fewest, keys: [Key::Size, Key::Length], noise: 10 },
-    Recipe { moment: Moment::Any, keys: [Key::Length, Key::Area], noise: 10 },
+    Recipe { moment: Moment::Blamed, keys: [Key::Bulk, Key::Length], noise: 20 },
     Recipe { moment: Moment::Tightest, keys: [Key::Length, Key::Area], noise: 10 },
     Recipe { moment: Moment::Blamed, keys: [Key::Length, Key::Size], noise: 100 },
-    Recipe { moment: Moment::Tightest, keys: [Key::Size, Key::Length], noise: 30 },
+    Recipe { moment: Moment::Fewest, keys: [Key::Size, Key::Length], noise: 10 },
+    Recipe { moment: Moment::Any, keys: [Key::Length, Key::Area], noise: 10 },
 ];
 
 /// How many runs make a round.
@@ -68,17 +70,19 @@ impl Order {
         let recipe = RECIPES[(run % ROUND) as usize];
         let noise = if run < ROUND { 0 } else { recipe.noise };
         let value = |v: usize, key: Key| {
-            let length = instance.span(v).len() as u64;
+            let length = instance.span(v).len() as u128;
+            let size = u128::from(instance.size[v]);
             match key {
                 Key::Length => length,
-                Key::Area => length * instance.size[v],
-                Key::Size => instance.size[v],
+                Key::Area => length * size,
+                Key::Bulk => (length * length * length).saturating_mul(size),
+                Key::Size => size,
             }
         };
         let key_of = |v: usize, place: usize| {
             let random = mix(run ^ mix((2 * v + place) as u64));
             let percent = 100 + if noise == 0 { 0 } else { random % noise };
-            u128::from(value(v, recipe.keys[place])) * u128::from(percent)
+            value(v, recipe.keys[place]).saturating_mul(u128::from(percent))
         };
         let mut keyed: Vec<_> =
             (0..instance.len()).map(|v| ([key_of(v, 0), key_of(v, 1)], v)).collect();
@@ -101,7 +105,7 @@ impl Order {
             match self.moment {
                 Moment::Any => 0,
                 Moment::Fewest => members(m).count() as u128,
-                Moment::Blamed => (members(m).count() as u128).pow(2) * 1024 / blame,
+                Moment::Blamed => (members(m).count() as u128).pow(3) * 1024 / blame,
                 Moment::Tightest => (slack + 1) * 1024 / blame,
             }
         };
