@@ -27,8 +27,8 @@ enum Key {
 enum Moment {
     /// Where the fewest could go lowest.
     Fewest,
-    /// The same, cubed, by how often there was no room: domain over weighted degree.
-    Blamed,
+    /// The same, to that power, by how often there was no room: domain over weighted degree.
+    Blamed(u32),
     /// Any.
     Any,
     /// Where there is least room to waste, by how often there was none.
@@ -45,12 +45,12 @@ struct Recipe {
 }
 
 const RECIPES: [Recipe; 6] = [
-    Recipe { moment: Moment::Blamed, keys: [Key::Length, Key::Area], noise: 10 },
-    Recipe { moment: Moment::Blamed, keys: [Key::Bulk, Key::Length], noise: 20 },
-    Recipe { moment: Moment::Tightest, keys: [Key::Length, Key::Area], noise: 10 },
-    Recipe { moment: Moment::Blamed, keys: [Key::Length, Key::Size], noise: 100 },
-    Recipe { moment: Moment::Fewest, keys: [Key::Size, Key::Length], noise: 10 },
+    Recipe { moment: Moment::Blamed(3), keys: [Key::Length, Key::Area], noise: 10 },
     Recipe { moment: Moment::Any, keys: [Key::Length, Key::Area], noise: 10 },
+    Recipe { moment: Moment::Blamed(3), keys: [Key::Bulk, Key::Length], noise: 20 },
+    Recipe { moment: Moment::Tightest, keys: [Key::Length, Key::Area], noise: 10 },
+    Recipe { moment: Moment::Blamed(6), keys: [Key::Length, Key::Size], noise: 100 },
+    Recipe { moment: Moment::Fewest, keys: [Key::Size, Key::Length], noise: 10 },
 ];
 
 /// How many runs make a round.
@@ -102,10 +102,11 @@ impl Order {
         let score = |m: usize| {
             let blame = u128::from(weight[m]) + 8;
             let slack = u128::from(tree.capacity - tree.rest[m] - level);
+            let few = members(m).count() as u128;
             match self.moment {
                 Moment::Any => 0,
-                Moment::Fewest => members(m).count() as u128,
-                Moment::Blamed => (members(m).count() as u128).pow(3) * 1024 / blame,
+                Moment::Fewest => few,
+                Moment::Blamed(power) => few.saturating_pow(power).saturating_mul(1024) / blame,
                 Moment::Tightest => (slack + 1) * 1024 / blame,
             }
         };
