@@ -3,14 +3,18 @@
 //! `cargo bench --bench limits` prints, for every problem, LOAD, the arena, their ratio, the status,
 //! the work and the time (least of `--repeat N`, default 1). `-- tiny` only runs what has `tiny` in
 //! its path, `-- --effort high` works harder, `-- --corpus DIR` reads the folders of another place.
-//! `-- --ablation` instead turns each rule of the exact search off in turn, on what the search
-//! decides in a moment with all of them. Every answer is checked.
+//! `-- --ablation` instead turns each rule of the exact search off in turn: work until a capacity
+//! that fits is met, and until the optimum of small random problems is proven. Every answer is
+//! checked.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use plimsoll_pack::exact::{self, Verdict};
-use plimsoll_pack::{Effort, Options, Problem, Status, Sweep, bound, check, csv, solve};
+use plimsoll_pack::testing::Rng;
+use plimsoll_pack::{
+    Buffer, Effort, Life, Options, Problem, Status, Sweep, bound, check, csv, solve,
+};
 
 struct Arguments {
     filter: String,
@@ -180,6 +184,50 @@ fn ablation(problems: &[(String, Problem)]) {
         }
         println!();
     }
+    for (name, steps) in [("proofs, 6 steps", 6), ("proofs, 8 steps", 8), ("proofs, 10 steps", 10)]
+    {
+        print!("{name:<20} {:>14}", "optimum");
+        for (_, switch) in &switches {
+            let mut options = exact::Options::default();
+            options.work = LIMIT / 30;
+            switch(&mut options);
+            print!(" {:>10}", proofs(steps, &options));
+        }
+        println!();
+    }
+}
+
+/// Work to prove the optimum of thirty problems, and how many proofs are missing.
+fn proofs(steps: i64, options: &exact::Options) -> String {
+    let mut rng = Rng::new(1);
+    let (mut work, mut missing) = (0, 0);
+    for _ in 0..30 {
+        let problem = steady(&mut rng, steps);
+        let found = exact::minimise(&problem, &Sweep::new(&problem), None, options);
+        work += found.work;
+        missing += u32::from(!found.optimal);
+    }
+    let work = work as f64 / 1e6;
+    if missing == 0 { format!("{work:.2}") } else { format!("{work:.0} -{missing}") }
+}
+
+/// A problem with the same load all the time, which few packings meet: at each step two buffers die,
+/// and two others take over their bytes.
+fn steady(rng: &mut Rng, steps: i64) -> Problem {
+    let mut live: Vec<(u64, i64)> = (0..8).map(|_| (rng.within(10..60), 0)).collect();
+    let mut buffers = Vec::new();
+    for now in 1..=steps {
+        let mut bytes = 0;
+        for _ in 0..2 {
+            let (size, born) = live.swap_remove(rng.below(live.len() as u64) as usize);
+            buffers.push(Buffer::new(size, Life::new(born, now)));
+            bytes += size;
+        }
+        let part = rng.within(1..bytes);
+        live.extend([(part, now), (bytes - part, now)]);
+    }
+    buffers.extend(live.iter().map(|(size, born)| Buffer::new(*size, Life::new(*born, steps + 1))));
+    Problem::new(buffers).expect("valid")
 }
 
 /// All but two of the tight problems have a packing at LOAD.

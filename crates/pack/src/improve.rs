@@ -190,7 +190,7 @@ mod tests {
     fn small_problems_end_at_the_optimum() {
         let mut rng = Rng::new(21);
         for aligned in [0, 40] {
-            for _ in 0..200 {
+            for _ in 0..60 {
                 let shape = Shape { aligned, buffers: 1..7, ..Shape::plain() };
                 let problem = random_problem(&mut rng, &shape);
                 let sweep = Sweep::new(&problem);

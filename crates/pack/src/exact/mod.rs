@@ -41,7 +41,10 @@ const WALKS: u64 = 4;
 /// Which rules to use, and how much work to do.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-#[allow(clippy::struct_excessive_bools, reason = "each rule is a switch, and any set of them is fine")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each rule is a switch, and any set of them is fine"
+)]
 pub struct Options {
     /// What can't be the lowest at a moment goes above one that can.
     pub not_first: bool,

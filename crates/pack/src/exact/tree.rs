@@ -480,8 +480,13 @@ impl<'a> Tree<'a> {
     /// What the buffers of a moment have in common, if none of them can be the lowest above
     /// `highest`; and whether one of them is to be raised for that.
     fn summary(&self, m: usize, highest: u64) -> (Summary, bool) {
-        let mut sum =
-            Summary { base: u64::MAX, end: u64::MAX, next_end: u64::MAX, who: NONE, first_end: u64::MAX };
+        let mut sum = Summary {
+            base: u64::MAX,
+            end: u64::MAX,
+            next_end: u64::MAX,
+            who: NONE,
+            first_end: u64::MAX,
+        };
         let mut lowest_above = u64::MAX;
         for w in self.members(m) {
             let low = self.low[*w as usize];
