@@ -21,8 +21,15 @@ const PATIENCE: u32 = 12;
 /// The search keeps every pair of a buffer and a section of its life: at most so many.
 const MOST_PAIRS: u64 = 40_000_000;
 /// Orders that are worth a start, by what they reach on the corpus.
-const STARTS: [Order; 6] =
-    [Order::Urgency, Order::Length, Order::Birth, Order::Degree, Order::Area, Order::Size];
+const STARTS: [Order; 7] = [
+    Order::Urgency,
+    Order::UrgencyDeath,
+    Order::Length,
+    Order::Birth,
+    Order::Degree,
+    Order::Area,
+    Order::Size,
+];
 
 /// How much work to put into a packing that does not meet its lower bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

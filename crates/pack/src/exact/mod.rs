@@ -157,7 +157,7 @@ pub fn minimise(
     };
     let mut solver = Solver::new(&instance, lower_bound, options);
     let ceiling = problem.unshared_bytes().saturating_add(instance.len() as u64 * instance.unit);
-    let mut share = 4 * ROUND * solver.slice;
+    let mut share = ROUND * solver.slice;
     let mut floor = lower_bound;
     let mut target = lower_bound;
     while lower_bound < best_bytes && solver.search.tree.work < options.work {
@@ -179,7 +179,7 @@ pub fn minimise(
         let top = best_bytes.min(ceiling);
         if floor >= top {
             floor = lower_bound;
-            share = share.saturating_mul(4);
+            share = share.saturating_mul(2);
             target = lower_bound;
         } else {
             target = floor + (top - 1 - floor) / 2;
