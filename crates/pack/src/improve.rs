@@ -179,8 +179,10 @@ fn pairs(problem: &Problem, sweep: &Sweep) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bound::bound;
+    use crate::bound::{Bound, Proof, bound};
     use crate::check::check;
+    use crate::problem::{Buffer, Life};
+    use crate::solve::{Options, Reason, Status, solve};
     use crate::testing::{Rng, Shape, brute_force, random_problem, training_like};
 
     fn unshared(problem: &Problem) -> Solution {
@@ -208,6 +210,38 @@ mod tests {
                 assert_eq!(arena, brute_force(&problem));
                 assert_eq!(arena, found.lower_bound);
             }
+        }
+    }
+
+    #[test]
+    fn solve_proves_what_the_load_does_not_show() {
+        // Five bytes are alive all the time, but they can't be kept in five.
+        let all = [(2, 0, 1), (2, 0, 2), (1, 1, 3), (1, 2, 3), (1, 1, 4), (1, 2, 4)];
+        let rest = [(1, 0, 5), (2, 3, 5), (2, 4, 5)];
+        let buffer = |(size, start, end)| Buffer::new(size, Life::new(start, end));
+        let buffers = all.into_iter().chain(rest).map(buffer).collect();
+        let problem = Problem::new(buffers).expect("valid");
+        assert_eq!((Sweep::new(&problem).peak().0, brute_force(&problem)), (5, 6));
+
+        let outcome = solve(&problem, &Options::default());
+        assert_eq!((outcome.arena_bytes, outcome.status), (6, Status::Optimal));
+        let bound = Bound { bytes: 6, proof: Proof::Exhausted };
+        assert_eq!(outcome.lower_bound, bound);
+        let tight = solve(&problem.with_capacity(Some(5)), &Options::default());
+        assert_eq!(tight.status, Status::Infeasible(Reason::Capacity { bound, capacity: 5 }));
+    }
+
+    #[test]
+    fn threads_do_not_change_the_answer() {
+        let mut rng = Rng::new(24);
+        for _ in 0..10 {
+            let shape = Shape { buffers: 20..40, sizes: 1..30, ..Shape::plain() };
+            let problem = random_problem(&mut rng, &shape);
+            let [one, four] = [1, 4].map(|threads| {
+                let outcome = solve(&problem, &Options { threads, ..Options::default() });
+                (outcome.solution, outcome.lower_bound, outcome.work, outcome.limit)
+            });
+            assert_eq!(one, four);
         }
     }
 
