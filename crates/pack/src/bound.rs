@@ -64,6 +64,8 @@ pub enum Proof {
         /// When.
         life: Life,
     },
+    /// Every packing into a smaller arena was tried.
+    Exhausted,
 }
 
 impl fmt::Display for Proof {
@@ -78,6 +80,7 @@ impl fmt::Display for Proof {
             Proof::Fixed { life } => {
                 write!(f, "the bytes alive together at {life}, around the fixed offsets")
             }
+            Proof::Exhausted => write!(f, "every packing into less was tried"),
         }
     }
 }

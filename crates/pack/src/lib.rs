@@ -20,6 +20,8 @@ mod bound;
 mod check;
 mod conflicts;
 pub mod csv;
+pub mod exact;
+mod improve;
 mod problem;
 mod solution;
 mod solve;
@@ -32,9 +34,10 @@ pub use algorithm::{Algorithm, Order};
 pub use bound::{Bound, Proof, bound};
 pub use check::{Claim, Violation, check, check_at_most, check_plain};
 pub use conflicts::Conflicts;
+pub use improve::{Effort, Improved, Way, improve};
 pub use problem::{Buffer, BufferId, Gap, Life, Piece, Problem, ProblemError, Rule, Span, Time};
 pub use solution::Solution;
-pub use solve::{Options, Outcome, Reason, Status, solve};
+pub use solve::{Limit, Options, Outcome, Reason, Status, solve};
 pub use sweep::{Overlaps, Sections, Strip, Sweep};
 
 /// The pages whose examples are run as tests.

@@ -1,13 +1,15 @@
 //! From a problem to the best answer that we have: the portfolio.
 //!
 //! Rules are tried in a fixed order until one meets the lower bound. The best answer wins, the
-//! earlier rule on a tie; threads only change how long it takes.
+//! earlier rule on a tie; threads only change how long it takes. If none meets the bound,
+//! [`improve`] takes over from the best, for as much work as the [`Effort`] allows.
 
 use std::fmt;
 
 use crate::algorithm::{Algorithm, Packing};
-use crate::bound::{Bound, bound};
+use crate::bound::{Bound, Proof, bound};
 use crate::check::{Claim, Violation, check_at_most};
+use crate::improve::{Effort, Way, improve};
 use crate::problem::{BufferId, Problem};
 use crate::solution::Solution;
 use crate::sweep::Sweep;
@@ -20,11 +22,14 @@ pub struct Options {
     pub algorithms: Vec<Algorithm>,
     /// How many rules run at once. The answer does not depend on it.
     pub threads: usize,
+    /// What to do when the rules leave a gap to the bound. Rules that were asked for by name stay
+    /// alone, whatever the effort.
+    pub effort: Effort,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { algorithms: Vec::new(), threads: 1 }
+        Options { algorithms: Vec::new(), threads: 1, effort: Effort::default() }
     }
 }
 
@@ -43,8 +48,21 @@ pub struct Outcome {
     pub status: Status,
     /// Whose solution it is.
     pub won_by: Option<Algorithm>,
-    /// Spans looked at by all the rules that ran, up to the one that met the bound.
+    /// Spans looked at by all the rules that ran, up to the one that met the bound, and list
+    /// entries looked at by the search.
     pub work: u64,
+    /// What kept us from knowing more; `None` where all is known.
+    pub limit: Option<Limit>,
+}
+
+/// Why an answer is not known to be the best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Limit {
+    /// The work of the effort was used up: a higher one may find or prove more.
+    Work,
+    /// There is nothing else to try: rules only, or constraints that the search does not know.
+    Rules,
 }
 
 impl Outcome {
@@ -59,7 +77,7 @@ impl Outcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
-    /// No arena can be smaller: it equals the lower bound.
+    /// No arena can be smaller: it equals the lower bound, or the search has tried all.
     Optimal,
     /// Valid; nobody knows whether a smaller one exists.
     Feasible,
@@ -144,25 +162,42 @@ pub fn solve(problem: &Problem, options: &Options) -> Outcome {
             status: Status::Infeasible(Reason::FixedOverlap { a, b }),
             won_by: None,
             work: 0,
+            limit: None,
         };
     }
     let algorithms = worth_trying(problem, &options.algorithms);
-    let (best, work) = portfolio(problem, &sweep, &algorithms, options.threads, lower_bound.bytes);
+    let (best, mut work) =
+        portfolio(problem, &sweep, &algorithms, options.threads, lower_bound.bytes);
+    let mut lower_bound = lower_bound;
+    let (mut solution, mut won_by) = (best.packing.solution, best.won_by);
+    let mut limit = Limit::Rules;
+    if best.arena_bytes > lower_bound.bytes && options.algorithms.is_empty() {
+        let better = improve(problem, &sweep, solution, lower_bound.bytes, options.effort);
+        work = work.saturating_add(better.work);
+        if better.lower_bound > lower_bound.bytes {
+            lower_bound = Bound { bytes: better.lower_bound, proof: Proof::Exhausted };
+        }
+        if better.more_to_try {
+            limit = Limit::Work;
+        }
+        solution = better.solution;
+        won_by = match better.way {
+            Way::Given => won_by,
+            Way::Reordering => Algorithm::Reordering,
+            Way::Search => Algorithm::Search,
+        };
+    }
+    let arena_bytes = solution.arena_bytes(problem);
     let status = match problem.capacity() {
         Some(capacity) if lower_bound.bytes > capacity => {
             Status::Infeasible(Reason::Capacity { bound: lower_bound.clone(), capacity })
         }
-        _ if best.arena_bytes == lower_bound.bytes => Status::Optimal,
+        _ if arena_bytes == lower_bound.bytes => Status::Optimal,
         _ => Status::Feasible,
     };
-    Outcome {
-        solution: Some(best.packing.solution),
-        arena_bytes: best.arena_bytes,
-        lower_bound,
-        status,
-        won_by: Some(best.won_by),
-        work,
-    }
+    let limit = (status == Status::Feasible).then_some(limit);
+    let solution = Some(solution);
+    Outcome { solution, arena_bytes, lower_bound, status, won_by: Some(won_by), work, limit }
 }
 
 /// The rules that were asked for, or the portfolio; without hints, placing by hints is only another first fit.

@@ -140,8 +140,8 @@ output d
             align: 64,
             derivation: Derivation {
                 buffers: vec![
-                    Buffer { slot: slot(0, 16), live: live(1, 6) },
-                    Buffer { slot: slot(64, 8), live: live(3, 4) },
+                    Buffer { slot: slot(0, 16), live: live(1, 6), align: 1, gaps: Vec::new() },
+                    Buffer { slot: slot(64, 8), live: live(3, 4), align: 1, gaps: Vec::new() },
                 ],
                 members: vec![
                     None,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use plimsoll_pack::Effort;
+
 use crate::assemble::assemble;
 use crate::banks::{self, Placed, Refusal};
 use crate::door::{self, Checked};
@@ -22,20 +24,40 @@ use crate::verify::{Rejected, VerifiedPlan, verify};
 pub fn plan(program: &dyn Program, options: &Options) -> Result<VerifiedPlan, PlanError> {
     let checked = door::check(program, options.schedule.as_deref()).map_err(PlanError::Program)?;
     let homes = homes(&checked, options).map_err(PlanError::Shared)?;
-    let mut best = attempt(&checked, &homes, options, Policy::Any)?;
-    for policy in [Policy::SameSize, Policy::Must] {
-        // Where outputs are as large as what they take over, the bound is never above that of a
-        // plan with less sharing; a smaller one may keep bytes between it and what is left.
-        if best.is_optimal() && best.is_even(&checked, options) || best.taken_over() == 0 {
-            break;
-        }
-        let other = attempt(&checked, &homes, options, policy)?;
-        if other.arena_bytes() < best.arena_bytes() {
-            best = other;
-        }
-    }
+    let best = best_attempt(&checked, &homes, options)?;
     let plan = assemble(&checked, &homes, &best, options);
     verify(program, plan).map_err(|rejected| PlanError::Rejected(Box::new(rejected)))
+}
+
+/// Tries less and less sharing, as long as that could help.
+fn best_attempt(
+    checked: &Checked<'_>,
+    homes: &[Home],
+    options: &Options,
+) -> Result<Attempt, PlanError> {
+    let mut quick = options.clone();
+    quick.pack.effort = Effort::Fast;
+    let mut best: Option<Attempt> = None;
+    for policy in [Policy::Any, Policy::SameSize, Policy::Must] {
+        let mut tried = attempt(checked, homes, &quick, policy)?;
+        let could_help = |best: &Attempt| tried.lower_bound_bytes() < best.arena_bytes();
+        if !best.as_ref().is_none_or(could_help) {
+            continue;
+        }
+        if !tried.is_optimal() {
+            tried = attempt(checked, homes, options, policy)?;
+        }
+        // Where outputs are as large as what they take over, the bound is never above that of a
+        // plan with less sharing; a smaller one may keep bytes between it and what is left.
+        let last = tried.taken_over() == 0 || tried.is_optimal() && tried.is_even(checked, options);
+        if best.as_ref().is_none_or(|best| tried.arena_bytes() < best.arena_bytes()) {
+            best = Some(tried);
+        }
+        if last {
+            break;
+        }
+    }
+    Ok(best.expect("the first attempt is better than none"))
 }
 
 /// One way to share, and where that puts everything.
@@ -48,6 +70,10 @@ pub(crate) struct Attempt {
 impl Attempt {
     fn arena_bytes(&self) -> u64 {
         self.placed.banks.iter().map(|bank| bank.bytes).sum()
+    }
+
+    fn lower_bound_bytes(&self) -> u64 {
+        self.placed.banks.iter().map(|bank| bank.lower_bound_bytes).sum()
     }
 
     fn is_optimal(&self) -> bool {

@@ -14,6 +14,9 @@ use std::fmt;
 
 pub use order::Order;
 
+use crate::bound::bound;
+use crate::exact;
+use crate::improve::{self, Effort};
 use crate::problem::{BufferId, Problem};
 use crate::solution::Solution;
 use crate::sweep::Sweep;
@@ -31,6 +34,11 @@ pub enum Algorithm {
     FirstFit(Order),
     /// In that order, each in the hole that it fills best.
     BestFit(Order),
+    /// First fit again and again, those that end above the bound first; not one of the rules that
+    /// [`Algorithm::all`] lists.
+    Reordering,
+    /// Exact search; not one of the rules that [`Algorithm::all`] lists.
+    Search,
 }
 
 /// What a rule made of a problem.
@@ -41,7 +49,7 @@ pub(crate) struct Packing {
 }
 
 impl Algorithm {
-    /// All of them, in the order in which they are tried and ties are broken.
+    /// All greedy rules, in the order in which they are tried and ties are broken.
     #[must_use]
     pub fn all() -> Vec<Algorithm> {
         let mut all = vec![Algorithm::Hinted, Algorithm::LargestFirst];
@@ -64,7 +72,8 @@ impl Algorithm {
     /// The algorithm of that name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Algorithm> {
-        Algorithm::all().into_iter().find(|a| a.to_string() == name)
+        let others = [Algorithm::Reordering, Algorithm::Search];
+        Algorithm::all().into_iter().chain(others).find(|a| a.to_string() == name)
     }
 
     /// What it does, in a line.
@@ -75,6 +84,8 @@ impl Algorithm {
             Algorithm::LargestFirst => "largest first, lowest free offset".to_owned(),
             Algorithm::FirstFit(order) => format!("{}, lowest free offset", order.about()),
             Algorithm::BestFit(order) => format!("{}, tightest free hole", order.about()),
+            Algorithm::Reordering => "first fit again, those above the bound first".to_owned(),
+            Algorithm::Search => "branch and bound".to_owned(),
         }
     }
 
@@ -84,6 +95,11 @@ impl Algorithm {
             Algorithm::LargestFirst => largest_first::pack(problem, sweep),
             Algorithm::FirstFit(order) => first_fit::pack(problem, sweep, order),
             Algorithm::BestFit(order) => best_fit::pack(problem, sweep, order),
+            Algorithm::Reordering => {
+                let goal = bound(problem, sweep).bytes;
+                improve::reorder(problem, sweep, goal, Effort::Default.work())
+            }
+            Algorithm::Search => search(problem, sweep),
         }
     }
 }
@@ -95,8 +111,26 @@ impl fmt::Display for Algorithm {
             Algorithm::LargestFirst => write!(f, "largest-first"),
             Algorithm::FirstFit(order) => write!(f, "first-fit/{}", order.name()),
             Algorithm::BestFit(order) => write!(f, "best-fit/{}", order.name()),
+            Algorithm::Reordering => write!(f, "reordering"),
+            Algorithm::Search => write!(f, "search"),
         }
     }
+}
+
+/// Exact search from largest first, which it leaves as it is where it does not apply.
+fn search(problem: &Problem, sweep: &Sweep) -> Packing {
+    let start = largest_first::pack(problem, sweep);
+    let options = exact::Options::default();
+    let found = exact::minimise(problem, sweep, Some(&start.solution), &options);
+    let solution = found.solution.unwrap_or(start.solution);
+    Packing { solution, work: start.work + found.work }
+}
+
+/// First fit in an order of the caller's.
+pub(crate) fn first_fit_in(problem: &Problem, sweep: &Sweep, order: &[BufferId]) -> Packing {
+    place_in_order(problem, sweep, order, |timeline, id| {
+        timeline.lowest_fit(id, problem.buffer(id).align, 0)
+    })
 }
 
 /// Places what is fixed, then all others in `order`, each where `choose` says.

@@ -24,19 +24,22 @@ pub enum Order {
     Birth,
     /// Those first that live through the highest load, of equal ones the largest first.
     Urgency,
+    /// Those first that live through the highest load, of equal ones the first to die.
+    UrgencyDeath,
     /// Those first that meet most others, of equal ones the largest first.
     Degree,
 }
 
 impl Order {
     /// All of them.
-    pub const ALL: [Order; 7] = [
+    pub const ALL: [Order; 8] = [
         Order::Size,
         Order::Area,
         Order::Length,
         Order::SizeLength,
         Order::Birth,
         Order::Urgency,
+        Order::UrgencyDeath,
         Order::Degree,
     ];
 
@@ -50,6 +53,7 @@ impl Order {
             Order::SizeLength => "size-length",
             Order::Birth => "birth",
             Order::Urgency => "urgency",
+            Order::UrgencyDeath => "urgency-death",
             Order::Degree => "degree",
         }
     }
@@ -64,6 +68,7 @@ impl Order {
             Order::SizeLength => "largest first, then longest life",
             Order::Birth => "earliest first, then largest",
             Order::Urgency => "highest load over its life first, then largest",
+            Order::UrgencyDeath => "highest load over its life first, then first to die",
             Order::Degree => "most conflicts first, then largest",
         }
     }
@@ -85,6 +90,10 @@ impl Order {
             Order::Urgency => {
                 let peaks = LoadPeaks::new(sweep);
                 by_key(problem, |id| (Reverse(peaks.over(sweep.life(id))), size(id)))
+            }
+            Order::UrgencyDeath => {
+                let peaks = LoadPeaks::new(sweep);
+                by_key(problem, |id| (Reverse(peaks.over(sweep.life(id))), sweep.life(id).end))
             }
             Order::Degree => by_key(problem, |id| (Reverse(sweep.degree(id)), size(id))),
         }

@@ -1,0 +1,236 @@
+//! How close to the limit: what `solve` and the exact search reach on the corpus.
+//!
+//! `cargo bench --bench limits` prints, for every problem, LOAD, the arena, their ratio, the status,
+//! the work and the time (least of `--repeat N`, default 1). `-- tiny` only runs what has `tiny` in
+//! its path, `-- --effort high` works harder, `-- --corpus DIR` reads the folders of another place.
+//! `-- --ablation` instead turns each rule of the exact search off in turn: work until a capacity
+//! that fits is met, and until the optimum of small random problems is proven. Every answer is
+//! checked.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use plimsoll_pack::exact::{self, Verdict};
+use plimsoll_pack::testing::Rng;
+use plimsoll_pack::{
+    Buffer, Effort, Life, Options, Problem, Status, Sweep, bound, check, csv, solve,
+};
+
+struct Arguments {
+    filter: String,
+    effort: Effort,
+    repeat: u32,
+    ablation: bool,
+    corpus: Option<PathBuf>,
+}
+
+fn main() {
+    let arguments = arguments();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let shared = arguments.corpus.clone().unwrap_or(root.join("../shared/corpus/problems"));
+    let mut problems = Vec::new();
+    for folder in [
+        root.join("corpus/problems"),
+        shared.join("minimalloc"),
+        shared.join("large"),
+        shared.join("xla"),
+    ] {
+        read_folder(&folder, &arguments.filter, &mut problems);
+    }
+    if arguments.ablation {
+        ablation(&problems);
+    } else {
+        table(&problems, &arguments);
+    }
+}
+
+fn arguments() -> Arguments {
+    let mut found = Arguments {
+        filter: String::new(),
+        effort: Effort::default(),
+        repeat: 1,
+        ablation: false,
+        corpus: None,
+    };
+    let mut rest = std::env::args().skip(1);
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--bench" => {}
+            "--ablation" => found.ablation = true,
+            "--corpus" => found.corpus = rest.next().map(PathBuf::from),
+            "--repeat" => found.repeat = rest.next().and_then(|n| n.parse().ok()).unwrap_or(1),
+            "--effort" => {
+                let name = rest.next().unwrap_or_default();
+                found.effort =
+                    Effort::ALL.into_iter().find(|e| e.name() == name).unwrap_or_default();
+            }
+            other => other.clone_into(&mut found.filter),
+        }
+    }
+    found
+}
+
+fn read_folder(folder: &Path, filter: &str, problems: &mut Vec<(String, Problem)>) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        println!("{} is not there: skipped", folder.display());
+        return;
+    };
+    let mut paths: Vec<_> = entries.filter_map(|e| Some(e.ok()?.path())).collect();
+    paths.retain(|p| p.extension().is_some_and(|e| e == "csv"));
+    paths.retain(|p| p.to_string_lossy().contains(filter));
+    paths.sort();
+    for path in paths {
+        let file = std::fs::File::open(&path).expect("listed");
+        let table = csv::read(std::io::BufReader::new(file)).expect("valid");
+        let name = path.file_stem().map(|s| s.to_string_lossy().into_owned());
+        problems.push((name.unwrap_or_default(), table.problem));
+    }
+}
+
+fn table(problems: &[(String, Problem)], arguments: &Arguments) {
+    println!(
+        "{:<20} {:>8} {:>14} {:>14} {:>14} {:>9} {:<9} {:<22} {:>13} {:>9}",
+        "problem",
+        "buffers",
+        "LOAD",
+        "bound",
+        "arena",
+        "/ LOAD",
+        "status",
+        "won by",
+        "work",
+        "seconds"
+    );
+    let mut total = Duration::ZERO;
+    for (name, problem) in problems {
+        let mut options = Options::default();
+        options.effort = arguments.effort;
+        let mut best: Option<(Duration, _)> = None;
+        for _ in 0..arguments.repeat.max(1) {
+            let start = Instant::now();
+            let outcome = solve(problem, &options);
+            let time = start.elapsed();
+            if best.as_ref().is_none_or(|(least, _)| time < *least) {
+                best = Some((time, outcome));
+            }
+        }
+        let (time, outcome) = best.expect("at least once");
+        total += time;
+        let solution = outcome.solution.as_ref().expect("nothing is fixed");
+        assert_eq!(check(problem, &solution.into()), [], "{name}");
+        let load = Sweep::new(problem).peak().0;
+        let status = match outcome.status {
+            Status::Optimal => "optimal",
+            Status::Feasible => "feasible",
+            _ => "infeasible",
+        };
+        println!(
+            "{name:<20} {:>8} {load:>14} {:>14} {:>14} {:>9.6} {status:<9} {:<22} {:>13} {:>9.4}",
+            problem.len(),
+            outcome.lower_bound.bytes,
+            outcome.arena_bytes,
+            outcome.arena_bytes as f64 / load.max(1) as f64,
+            outcome.won_by.map(|a| a.to_string()).unwrap_or_default(),
+            outcome.work,
+            time.as_secs_f64()
+        );
+    }
+    println!("total {:.3} s", total.as_secs_f64());
+}
+
+/// Work to decide a capacity, with all rules and with each one off; the most is `LIMIT`.
+fn ablation(problems: &[(String, Problem)]) {
+    const LIMIT: u64 = 300_000_000;
+    type Switch = (&'static str, fn(&mut exact::Options));
+    let switches: [Switch; 9] = [
+        ("all on", |_| {}),
+        ("not_first", |o| o.not_first = false),
+        ("blocked", |o| o.blocked = false),
+        ("split", |o| o.split = false),
+        ("nogoods", |o| o.nogoods = false),
+        ("jump", |o| o.jump = false),
+        ("twins", |o| o.twins = false),
+        ("learn", |o| o.learn = false),
+        ("restarts", |o| o.restarts = false),
+    ];
+    println!("millions of list entries looked at until the capacity is met, with one rule off");
+    print!("{:<20} {:>14}", "problem", "capacity");
+    for (name, _) in &switches {
+        print!(" {name:>10}");
+    }
+    println!();
+    for (name, problem) in problems {
+        let sweep = Sweep::new(problem);
+        // The number in a file's name is a capacity that is known to fit; LOAD otherwise.
+        let load = bound(problem, &sweep).bytes;
+        let known = name.rsplit('.').next().and_then(|n| n.parse().ok());
+        let capacity = if exact_load(name) { load } else { known.unwrap_or(load) };
+        print!("{name:<20} {capacity:>14}");
+        for (_, switch) in &switches {
+            let mut options = exact::Options::default();
+            options.work = LIMIT;
+            switch(&mut options);
+            let decision = exact::decide(problem, &sweep, capacity, &options);
+            let shown = match &decision.verdict {
+                Verdict::Fits(solution) => {
+                    assert_eq!(check(problem, &solution.into()), [], "{name}");
+                    format!("{:.2}", decision.work as f64 / 1e6)
+                }
+                Verdict::Never => "never".to_owned(),
+                Verdict::Stopped => format!("> {}", LIMIT / 1_000_000),
+                Verdict::DoesNotApply => "-".to_owned(),
+            };
+            print!(" {shown:>10}");
+        }
+        println!();
+    }
+    for (name, steps) in [("proofs, 6 steps", 6), ("proofs, 8 steps", 8), ("proofs, 10 steps", 10)]
+    {
+        print!("{name:<20} {:>14}", "optimum");
+        for (_, switch) in &switches {
+            let mut options = exact::Options::default();
+            options.work = LIMIT / 30;
+            switch(&mut options);
+            print!(" {:>10}", proofs(steps, &options));
+        }
+        println!();
+    }
+}
+
+/// Work to prove the optimum of thirty problems, and how many proofs are missing.
+fn proofs(steps: i64, options: &exact::Options) -> String {
+    let mut rng = Rng::new(1);
+    let (mut work, mut missing) = (0, 0);
+    for _ in 0..30 {
+        let problem = steady(&mut rng, steps);
+        let found = exact::minimise(&problem, &Sweep::new(&problem), None, options);
+        work += found.work;
+        missing += u32::from(!found.optimal);
+    }
+    let work = work as f64 / 1e6;
+    if missing == 0 { format!("{work:.2}") } else { format!("{work:.0} -{missing}") }
+}
+
+/// A problem with the same load all the time, which few packings meet: at each step two buffers die,
+/// and two others take over their bytes.
+fn steady(rng: &mut Rng, steps: i64) -> Problem {
+    let mut live: Vec<(u64, i64)> = (0..8).map(|_| (rng.within(10..60), 0)).collect();
+    let mut buffers = Vec::new();
+    for now in 1..=steps {
+        let mut bytes = 0;
+        for _ in 0..2 {
+            let (size, born) = live.swap_remove(rng.below(live.len() as u64) as usize);
+            buffers.push(Buffer::new(size, Life::new(born, now)));
+            bytes += size;
+        }
+        let part = rng.within(1..bytes);
+        live.extend([(part, now), (bytes - part, now)]);
+    }
+    buffers.extend(live.iter().map(|(size, born)| Buffer::new(*size, Life::new(*born, steps + 1))));
+    Problem::new(buffers).expect("valid")
+}
+
+/// All but two of the tight problems have a packing at LOAD.
+fn exact_load(name: &str) -> bool {
+    !name.starts_with("D.") && !name.starts_with("J.")
+}

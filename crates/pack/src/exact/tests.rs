@@ -1,0 +1,187 @@
+use super::*;
+use crate::check::check;
+use crate::problem::{Buffer, Life};
+use crate::testing::{Rng, Shape, brute_force, permuted, random_problem, reversed, scaled};
+
+/// All combinations of the switches.
+fn all_options() -> impl Iterator<Item = Options> {
+    (0..256u32).map(|bits| {
+        let on = |bit: u32| bits >> bit & 1 == 1;
+        Options {
+            not_first: on(0),
+            blocked: on(1),
+            split: on(2),
+            nogoods: on(3),
+            jump: on(4),
+            twins: on(5),
+            learn: on(6),
+            restarts: on(7),
+            work: u64::MAX,
+        }
+    })
+}
+
+fn shapes() -> [Shape; 4] {
+    let plain = Shape { buffers: 1..8, ..Shape::plain() };
+    [
+        plain.clone(),
+        // Many equal buffers, and more of them at once.
+        Shape { sizes: 1..3, times: 5, ..plain.clone() },
+        Shape { sizes: 2..6, times: 4, ..plain.clone() },
+        Shape { aligned: 40, buffers: 1..7, ..plain },
+    ]
+}
+
+fn minimum(problem: &Problem, options: &Options) -> Minimum {
+    let found = minimise(problem, &Sweep::new(problem), None, options);
+    let solution = found.solution.as_ref().expect("there is always one");
+    assert_eq!(check(problem, &solution.into()), []);
+    assert!(found.optimal, "{found:?}");
+    assert_eq!(solution.arena_bytes(problem), found.lower_bound);
+    found
+}
+
+#[test]
+fn every_combination_of_rules_finds_the_optimum() {
+    let mut rng = Rng::new(3);
+    for shape in shapes() {
+        for _ in 0..10 {
+            let problem = random_problem(&mut rng, &shape);
+            let best = brute_force(&problem);
+            for options in all_options() {
+                let found = minimum(&problem, &options);
+                assert_eq!(found.lower_bound, best, "{options:?}\n{problem:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn all_rules_and_each_one_off_on_many_problems() {
+    let mut rng = Rng::new(4);
+    let few: Vec<Options> = all_options()
+        .enumerate()
+        .filter(|(bits, _)| (*bits as u32).count_ones() >= 7)
+        .map(|(_, o)| o)
+        .collect();
+    for shape in shapes() {
+        for _ in 0..80 {
+            let problem = random_problem(&mut rng, &shape);
+            let best = brute_force(&problem);
+            for options in &few {
+                assert_eq!(
+                    minimum(&problem, options).lower_bound,
+                    best,
+                    "{options:?}\n{problem:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn larger_problems_agree_between_rules() {
+    let mut rng = Rng::new(5);
+    let shape = Shape { buffers: 12..22, times: 9, sizes: 1..12, ..Shape::plain() };
+    let plain = Options { jump: false, nogoods: false, not_first: false, ..Options::default() };
+    for _ in 0..100 {
+        let problem = random_problem(&mut rng, &shape);
+        let found = minimum(&problem, &Options::default());
+        let slow = Options { work: 1_000_000, ..plain.clone() };
+        let other = minimise(&problem, &Sweep::new(&problem), None, &slow);
+        assert!(other.lower_bound <= found.lower_bound);
+        assert!(!other.optimal || other.lower_bound == found.lower_bound);
+    }
+}
+
+#[test]
+fn permuted_reversed_and_scaled_problems_have_the_same_optimum() {
+    let mut rng = Rng::new(6);
+    let shape = Shape { buffers: 8..16, times: 8, sizes: 1..9, ..Shape::plain() };
+    for _ in 0..100 {
+        let problem = random_problem(&mut rng, &shape);
+        let options = Options::default();
+        let best = minimum(&problem, &options).lower_bound;
+        let mut ids: Vec<_> = problem.ids().collect();
+        rng.shuffle(&mut ids);
+        assert_eq!(minimum(&permuted(&problem, &ids), &options).lower_bound, best);
+        assert_eq!(minimum(&reversed(&problem), &options).lower_bound, best);
+        assert_eq!(minimum(&scaled(&problem, 3), &options).lower_bound, 3 * best);
+    }
+}
+
+#[test]
+fn decisions_agree_with_brute_force_just_below_and_at_the_optimum() {
+    let mut rng = Rng::new(7);
+    for _ in 0..150 {
+        let problem = random_problem(&mut rng, &Shape::plain());
+        let sweep = Sweep::new(&problem);
+        let best = brute_force(&problem);
+        let ask = |capacity| decide(&problem, &sweep, capacity, &Options::default()).verdict;
+        assert_eq!(ask(best - 1), Verdict::Never);
+        let Verdict::Fits(solution) = ask(best) else { panic!("it fits") };
+        assert_eq!(check(&problem, &(&solution).into()), []);
+        assert!(solution.arena_bytes(&problem) <= best);
+    }
+}
+
+#[test]
+fn the_same_question_gets_the_same_answer() {
+    let mut rng = Rng::new(8);
+    let shape = Shape { buffers: 30..40, times: 12, sizes: 1..40, ..Shape::plain() };
+    for _ in 0..20 {
+        let problem = random_problem(&mut rng, &shape);
+        let options = Options { work: 300_000, ..Options::default() };
+        let sweep = Sweep::new(&problem);
+        let once = minimise(&problem, &sweep, None, &options);
+        assert_eq!(once, minimise(&problem, &sweep, None, &options));
+    }
+}
+
+#[test]
+fn limits_and_what_the_search_does_not_know() {
+    let life = Life::new(0, 2);
+    let fixed = Problem::new(vec![Buffer::new(1, life).fixed_at(3)]).expect("valid");
+    let sweep = Sweep::new(&fixed);
+    let options = Options::default();
+    assert_eq!(decide(&fixed, &sweep, 4, &options).verdict, Verdict::DoesNotApply);
+    assert!(!minimise(&fixed, &sweep, None, &options).applies);
+
+    let mut rng = Rng::new(9);
+    let shape = Shape { buffers: 60..61, times: 8, sizes: 50..1000, ..Shape::plain() };
+    let problem = random_problem(&mut rng, &shape);
+    let sweep = Sweep::new(&problem);
+    let short = Options { work: 10, ..Options::default() };
+    let load = sweep.peak().0;
+    assert_eq!(decide(&problem, &sweep, load, &short).verdict, Verdict::Stopped);
+    let start = Solution::new(vec![0; problem.len()]);
+    let found = minimise(&problem, &sweep, Some(&start), &short);
+    assert!(!found.optimal || found.lower_bound == load);
+}
+
+#[test]
+fn nothing_needs_nothing() {
+    let problem = Problem::new(Vec::new()).expect("valid");
+    let found = minimise(&problem, &Sweep::new(&problem), None, &Options::default());
+    assert_eq!((found.lower_bound, found.optimal), (0, true));
+    assert_eq!(found.solution, Some(Solution::new(Vec::new())));
+}
+
+#[test]
+fn a_misfit_is_irreducible() {
+    let mut rng = Rng::new(10);
+    for _ in 0..60 {
+        let problem = random_problem(&mut rng, &Shape::plain());
+        let best = brute_force(&problem);
+        let options = Options::default();
+        assert_eq!(misfit(&problem, best, &options), None);
+        let found = misfit(&problem, best - 1, &options).expect("too small");
+        assert!(found.irreducible);
+        assert!(brute_force(&permuted(&problem, &found.buffers)) > best - 1);
+        for leave in 0..found.buffers.len() {
+            let mut others = found.buffers.clone();
+            others.remove(leave);
+            assert!(brute_force(&permuted(&problem, &others)) < best);
+        }
+    }
+}

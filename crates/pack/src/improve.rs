@@ -1,0 +1,272 @@
+//! From a good packing to a better one: new orders for first fit, then exact search.
+//!
+//! - **Reordering.** Pack in some order by first fit; whatever ends above the bound goes to the front
+//!   of the order, everything else stays as it is; again. Those that hold up the peak are few, and
+//!   once they come first they are where they don't: on training graphs of thousands of buffers the
+//!   bound itself is often met after a handful of rounds (`pangu_2.6B`: one).
+//! - **Search.** [`exact::minimise`], from the best that there is. It meets the bound on tight
+//!   memories, where no order does, and it proves bounds above the load.
+//!
+//! Both count work, of which an [`Effort`] allows so much; the answer never depends on the time that
+//! it takes. Cost of a round: that of first fit.
+
+use crate::algorithm::{self, Order, Packing};
+use crate::exact;
+use crate::problem::{BufferId, Problem};
+use crate::solution::Solution;
+use crate::sweep::Sweep;
+
+/// Rounds without progress after which an order is given up.
+const PATIENCE: u32 = 12;
+/// The search keeps every pair of a buffer and a section of its life: at most so many.
+const MOST_PAIRS: u64 = 40_000_000;
+/// Orders that are worth a start, by what they reach on the corpus.
+const STARTS: [Order; 7] = [
+    Order::Urgency,
+    Order::UrgencyDeath,
+    Order::Length,
+    Order::Birth,
+    Order::Degree,
+    Order::Area,
+    Order::Size,
+];
+
+/// How much work to put into a packing that does not meet its lower bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effort {
+    /// None: the greedy rules only.
+    Fast,
+    /// A fraction of a second.
+    #[default]
+    Default,
+    /// About a minute.
+    High,
+    /// Until it is proven that no packing is smaller, however long that takes.
+    Exhaustive,
+}
+
+impl Effort {
+    /// All of them.
+    pub const ALL: [Effort; 4] = [Effort::Fast, Effort::Default, Effort::High, Effort::Exhaustive];
+
+    /// Its name, as in `--effort high`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Effort::Fast => "fast",
+            Effort::Default => "default",
+            Effort::High => "high",
+            Effort::Exhaustive => "exhaustive",
+        }
+    }
+
+    /// How much work that is, for each of the two ways.
+    #[must_use]
+    pub fn work(self) -> u64 {
+        match self {
+            Effort::Fast => 0,
+            Effort::Default => 50_000_000,
+            Effort::High => 8_000_000_000,
+            Effort::Exhaustive => u64::MAX,
+        }
+    }
+}
+
+/// Which way led to a packing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The one that was given.
+    Given,
+    /// First fit in a new order.
+    Reordering,
+    /// Exact search.
+    Search,
+}
+
+/// What [`improve`] made of a packing.
+#[derive(Clone, Debug)]
+pub struct Improved {
+    /// The best packing.
+    pub solution: Solution,
+    /// No arena is smaller: the bound that was given, or a better one.
+    pub lower_bound: u64,
+    /// Which way led to it.
+    pub way: Way,
+    /// Whether more work could change anything.
+    pub more_to_try: bool,
+    /// The work of both ways.
+    pub work: u64,
+}
+
+/// Makes a packing smaller, as far as the effort allows and down to the bound.
+#[must_use]
+pub fn improve(
+    problem: &Problem,
+    sweep: &Sweep,
+    given: Solution,
+    bound: u64,
+    effort: Effort,
+) -> Improved {
+    let mut best = Improved {
+        solution: given,
+        lower_bound: bound,
+        way: Way::Given,
+        more_to_try: true,
+        work: 0,
+    };
+    let mut arena = best.solution.arena_bytes(problem);
+    if arena > bound && effort > Effort::Fast {
+        let packing = reorder(problem, sweep, bound, effort.work() / 4);
+        best.work = packing.work;
+        let found = packing.solution.arena_bytes(problem);
+        if found < arena {
+            (best.solution, best.way, arena) = (packing.solution, Way::Reordering, found);
+        }
+    }
+    if arena > bound && effort > Effort::Fast && pairs(problem, sweep) <= MOST_PAIRS {
+        let options = exact::Options { work: effort.work(), ..exact::Options::default() };
+        let found = exact::minimise(problem, sweep, Some(&best.solution), &options);
+        best.work = best.work.saturating_add(found.work);
+        best.lower_bound = best.lower_bound.max(found.lower_bound);
+        best.more_to_try = found.applies && !found.optimal;
+        if let Some(solution) = found.solution
+            && solution.arena_bytes(problem) < arena
+        {
+            (best.solution, best.way) = (solution, Way::Search);
+        }
+    }
+    best
+}
+
+/// First fit in orders in which those that end above the goal come first, until none does.
+pub(crate) fn reorder(problem: &Problem, sweep: &Sweep, goal: u64, work: u64) -> Packing {
+    let mut best: Option<(u64, Packing)> = None;
+    let mut used: u64 = 0;
+    let share = work / STARTS.len() as u64;
+    for (turn, start) in STARTS.into_iter().enumerate() {
+        let mut order = start.sorted(problem, sweep);
+        let mut lowest = u64::MAX;
+        let mut idle = 0;
+        // Each start may use its share, and what those before it have left.
+        while idle < PATIENCE && (best.is_none() || used < share.saturating_mul(turn as u64 + 1)) {
+            let packing = algorithm::first_fit_in(problem, sweep, &order);
+            used = used.saturating_add(packing.work);
+            let arena = packing.solution.arena_bytes(problem);
+            idle = if arena < lowest { 0 } else { idle + 1 };
+            lowest = lowest.min(arena);
+            let end = |id: &BufferId| packing.solution.offset(*id) + problem.buffer(*id).size;
+            order.sort_by_key(|id| end(id) <= goal);
+            if best.as_ref().is_none_or(|(bytes, _)| arena < *bytes) {
+                best = Some((arena, packing));
+            }
+            if arena <= goal {
+                break;
+            }
+        }
+        if best.as_ref().is_some_and(|(bytes, _)| *bytes <= goal) {
+            break;
+        }
+    }
+    let (_, packing) = best.expect("there is a first start");
+    Packing { work: used, ..packing }
+}
+
+/// How many pairs of a buffer and a section of its life there are.
+fn pairs(problem: &Problem, sweep: &Sweep) -> u64 {
+    problem.ids().map(|id| sweep.life(id).range().len() as u64).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bound::{Bound, Proof, bound};
+    use crate::check::check;
+    use crate::problem::{Buffer, Life};
+    use crate::solve::{Options, Reason, Status, solve};
+    use crate::testing::{Rng, Shape, brute_force, random_problem, training_like};
+
+    fn unshared(problem: &Problem) -> Solution {
+        let mut top = 0;
+        let mut above = |size: u64, align: u64| {
+            let offset = u64::next_multiple_of(top, align);
+            top = offset + size;
+            offset
+        };
+        Solution::new(problem.buffers().iter().map(|b| above(b.size, b.align)).collect())
+    }
+
+    #[test]
+    fn small_problems_end_at_the_optimum() {
+        let mut rng = Rng::new(21);
+        for aligned in [0, 40] {
+            for _ in 0..60 {
+                let shape = Shape { aligned, buffers: 1..7, ..Shape::plain() };
+                let problem = random_problem(&mut rng, &shape);
+                let sweep = Sweep::new(&problem);
+                let load = bound(&problem, &sweep).bytes;
+                let found = improve(&problem, &sweep, unshared(&problem), load, Effort::Exhaustive);
+                assert_eq!(check(&problem, &(&found.solution).into()), []);
+                let arena = found.solution.arena_bytes(&problem);
+                assert_eq!(arena, brute_force(&problem));
+                assert_eq!(arena, found.lower_bound);
+            }
+        }
+    }
+
+    #[test]
+    fn solve_proves_what_the_load_does_not_show() {
+        // Five bytes are alive all the time, but they can't be kept in five.
+        let all = [(2, 0, 1), (2, 0, 2), (1, 1, 3), (1, 2, 3), (1, 1, 4), (1, 2, 4)];
+        let rest = [(1, 0, 5), (2, 3, 5), (2, 4, 5)];
+        let buffer = |(size, start, end)| Buffer::new(size, Life::new(start, end));
+        let buffers = all.into_iter().chain(rest).map(buffer).collect();
+        let problem = Problem::new(buffers).expect("valid");
+        assert_eq!((Sweep::new(&problem).peak().0, brute_force(&problem)), (5, 6));
+
+        let outcome = solve(&problem, &Options::default());
+        assert_eq!((outcome.arena_bytes, outcome.status), (6, Status::Optimal));
+        let bound = Bound { bytes: 6, proof: Proof::Exhausted };
+        assert_eq!(outcome.lower_bound, bound);
+        let tight = solve(&problem.with_capacity(Some(5)), &Options::default());
+        assert_eq!(tight.status, Status::Infeasible(Reason::Capacity { bound, capacity: 5 }));
+    }
+
+    #[test]
+    fn threads_do_not_change_the_answer() {
+        let mut rng = Rng::new(24);
+        for _ in 0..10 {
+            let shape = Shape { buffers: 20..40, sizes: 1..30, ..Shape::plain() };
+            let problem = random_problem(&mut rng, &shape);
+            let [one, four] = [1, 4].map(|threads| {
+                let outcome = solve(&problem, &Options { threads, ..Options::default() });
+                (outcome.solution, outcome.lower_bound, outcome.work, outcome.limit)
+            });
+            assert_eq!(one, four);
+        }
+    }
+
+    #[test]
+    fn no_effort_changes_nothing() {
+        let problem = training_like(50, 1);
+        let sweep = Sweep::new(&problem);
+        let given = unshared(&problem);
+        let found = improve(&problem, &sweep, given.clone(), 1, Effort::Fast);
+        assert_eq!((found.solution, found.work, found.way), (given, 0, Way::Given));
+    }
+
+    #[test]
+    fn reordering_respects_every_constraint_and_its_limit() {
+        let mut rng = Rng::new(22);
+        for _ in 0..200 {
+            let problem = random_problem(&mut rng, &Shape::everything());
+            let sweep = Sweep::new(&problem);
+            let packing = reorder(&problem, &sweep, bound(&problem, &sweep).bytes, 1_000_000);
+            assert_eq!(check(&problem, &(&packing.solution).into()), []);
+        }
+        let problem = training_like(2000, 3);
+        let sweep = Sweep::new(&problem);
+        let one = algorithm::first_fit_in(&problem, &sweep, &STARTS[0].sorted(&problem, &sweep));
+        let none = reorder(&problem, &sweep, 0, 0);
+        assert_eq!((none.solution, none.work), (one.solution, one.work));
+    }
+}
