@@ -5,6 +5,7 @@ use plimsoll::{
     Apart, Boundary, Execution, Options, PlanError, Program, SharedLayout, SharedSlot, StepId,
     Storage, ValueId, plan,
 };
+use plimsoll_pack::Effort;
 use plimsoll_pack::testing::Rng;
 
 /// Options under which the shared values of a program are where somebody has put them.
@@ -19,6 +20,7 @@ fn options_for(program: &TestProgram) -> Options {
     }
     let mut options = Options::default();
     options.shared = Some(layout);
+    options.pack.effort = Effort::Fast;
     options
 }
 
@@ -106,6 +108,19 @@ fn in_place_never_makes_the_arena_larger() {
         options.in_place = false;
         let Some(without) = planned(&program, &options, seed) else { continue };
         assert!(with <= without, "seed {seed}: {with} with, {without} without\n{program:?}");
+    }
+}
+
+#[test]
+fn with_the_default_effort_plans_are_verified_too_and_never_larger() {
+    for seed in 0..150 {
+        let mut rng = Rng::new(seed);
+        let program = random_program(&mut rng, &Shape { sizes: 1..40, ..Shape::everything() });
+        let mut options = options_for(&program);
+        let Some(fast) = planned(&program, &options, seed) else { continue };
+        options.pack.effort = Effort::Default;
+        let Some(searched) = planned(&program, &options, seed) else { continue };
+        assert!(searched <= fast, "seed {seed}: {searched} with search, {fast} without");
     }
 }
 

@@ -1,3 +1,5 @@
+//! Every rule switched on and off against brute force, and what must not change the optimum.
+
 use super::*;
 use crate::check::check;
 use crate::problem::{Buffer, Life};

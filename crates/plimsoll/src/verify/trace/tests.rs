@@ -1,3 +1,5 @@
+//! Traces, right and wrong, against a small program.
+
 use super::super::violation::Space;
 use super::*;
 use crate::ids::BankId;
