@@ -1,13 +1,13 @@
-//! Where problems and solutions come from: files, standard input, the built-in sample.
+//! Where problems, models and solutions come from: files, standard input, a built-in sample.
 //!
 //! Every error names its source first: `problem.csv: line 3: …`.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::{fmt, num::NonZeroU64};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use plimsoll_pack::csv::{self, Table};
 
@@ -15,6 +15,9 @@ use crate::size;
 
 /// A little residual network, for those who have no problem at hand.
 const SAMPLE: &str = include_str!("../samples/solve.csv");
+
+/// The longest text that is read as a whole.
+const MOST_TEXT_BYTES: u64 = 1 << 30;
 
 /// Where something is read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +40,21 @@ impl Source {
     pub(crate) fn has_extension(&self, extension: &str) -> bool {
         let Source::File(path) = self else { return false };
         path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension))
+    }
+
+    /// Reads all of it; `sample` is what is built in.
+    pub(crate) fn text(&self, sample: &str) -> Result<String> {
+        if *self == Source::Sample {
+            return Ok(sample.to_owned());
+        }
+        let mut bytes = Vec::new();
+        self.open()?.take(MOST_TEXT_BYTES).read_to_end(&mut bytes).context("cannot read")?;
+        ensure!((bytes.len() as u64) < MOST_TEXT_BYTES, "longer than {MOST_TEXT_BYTES} bytes");
+        String::from_utf8(bytes).map_err(|error| {
+            let read = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = read.split(|byte| *byte == b'\n').count();
+            anyhow!("line {line}: not text (invalid UTF-8)")
+        })
     }
 
     /// Opens it for reading.

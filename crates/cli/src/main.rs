@@ -4,13 +4,21 @@
 //! with its arguments and a `run`; what it finds is an [`Answer`], and what keeps it from
 //! answering is an error, told in one line.
 
+mod bank;
+mod boundary;
 mod check;
+mod choices;
 mod claim;
 mod input;
+mod model;
 mod output;
+mod packing;
+mod plan;
 mod report;
+mod shared;
 mod size;
 mod solve;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -19,6 +27,9 @@ use clap::{Parser, Subcommand};
 
 const EXAMPLES: &str = "\
 Examples:
+  plimsoll plan                                  plan the built-in sample network
+  plimsoll plan net.plim -o plan.json            plan your own
+  plimsoll verify net.plim plan.json             verify anybody's plan
   plimsoll solve                                 pack the built-in sample
   plimsoll solve problem.csv                     pack your own buffers
   plimsoll check problem.csv solution.csv        check anybody's packing
@@ -28,7 +39,7 @@ Exit status:
   1  the answer is no: infeasible, does not fit, or not valid
   2  bad usage or bad input, with one message on standard error";
 
-/// Packs buffers with lifetimes into one arena, and shows how close to the lower bound it is
+/// Plans the memory of tensor programs, and shows how close to the lower bound it is
 #[derive(Parser)]
 #[command(name = "plimsoll", version, after_help = EXAMPLES)]
 struct Cli {
@@ -38,6 +49,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Plan(plan::Args),
+    Verify(verify::Args),
     Solve(solve::Args),
     Check(check::Args),
 }
@@ -52,6 +65,8 @@ enum Answer {
 impl Command {
     fn run(&self) -> Result<Answer> {
         match self {
+            Command::Plan(args) => plan::run(args),
+            Command::Verify(args) => verify::run(args),
             Command::Solve(args) => solve::run(args),
             Command::Check(args) => check::run(args),
         }

@@ -90,6 +90,12 @@ impl<F: Format> Output<F> {
     }
 }
 
+/// Writes a text to a file, whole or not at all.
+pub(crate) fn to_path(path: &Path, text: &str) -> Result<()> {
+    to_file(path, |file| file.write_all(text.as_bytes()))
+        .with_context(|| path.display().to_string())
+}
+
 /// Writes to standard output; `styled` if colours are to be shown where that is a terminal.
 /// A reader that has gone away has seen enough: that is no error.
 pub(crate) fn to_stdout(

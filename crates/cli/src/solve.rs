@@ -1,17 +1,17 @@
 //! `plimsoll solve`: packs bare rectangles.
 
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use plimsoll_pack::{Algorithm, Options, csv, solve};
+use plimsoll_pack::{csv, solve};
 
 use crate::Answer;
 use crate::input::{ProblemArgs, Source};
 use crate::output::{self, OutputArgs};
-use crate::report::Report;
+use crate::packing::PackingArgs;
+use crate::report::{Panel, Report, write_svg};
 
 const EXAMPLES: &str = "\
 The problem is a CSV file with the columns id, lower, upper, size and, if you like, alignment,
@@ -39,35 +39,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     how_to_read: ProblemArgs,
 
-    /// Use this algorithm alone; "list" prints all of them [default: try all]
-    #[arg(long, value_name = "NAME", value_parser = parse_choice)]
-    algorithm: Option<Choice>,
-
-    /// How many algorithms run at once; the answer does not depend on it [default: 1]
-    #[arg(long, value_name = "N", value_parser = parse_threads)]
-    threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    packing: PackingArgs,
 
     #[command(flatten)]
     output: OutputArgs<Format>,
-}
-
-/// What can follow `--algorithm`.
-#[derive(Clone, Copy, Debug)]
-enum Choice {
-    List,
-    One(Algorithm),
-}
-
-fn parse_choice(name: &str) -> Result<Choice, String> {
-    if name == "list" {
-        return Ok(Choice::List);
-    }
-    let unknown = || "unknown algorithm; `plimsoll solve --algorithm list` prints all".to_owned();
-    Algorithm::by_name(name).map(Choice::One).ok_or_else(unknown)
-}
-
-fn parse_threads(number: &str) -> Result<NonZeroUsize, String> {
-    number.parse().map_err(|_| "expected a number of threads, at least 1".to_owned())
 }
 
 /// The forms of a packing.
@@ -97,18 +73,11 @@ impl output::Format for Format {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
-    let algorithms = match args.algorithm {
-        Some(Choice::List) => return list_algorithms(),
-        Some(Choice::One(algorithm)) => vec![algorithm],
-        None => Vec::new(),
-    };
+    let Some(options) = args.packing.resolve()? else { return Ok(Answer::Yes) };
     let output = args.output.resolve()?;
     let source = args.problem.as_deref().map_or(Source::Sample, Source::named);
     let table = args.how_to_read.read(&source)?;
 
-    let mut options = Options::default();
-    options.algorithms = algorithms;
-    options.threads = args.threads.map_or(1, NonZeroUsize::get);
     let outcome = solve(&table.problem, &options);
     let report = Report::new(&source, &table, &outcome);
 
@@ -131,17 +100,10 @@ fn render(out: &mut dyn Write, format: Format, report: &Report<'_>) -> io::Resul
         (Format::Text, _) => report.write_text(out),
         (Format::Json, _) => report.write_json(out),
         (Format::Csv, Some(solution)) => csv::write_solution(out, report.table, solution),
-        (Format::Svg, Some(solution)) => report.write_svg(out, solution),
+        (Format::Svg, Some(solution)) => {
+            let panel = Panel { caption: report.caption(), drawing: report.drawing(solution) };
+            write_svg(out, &report.source.to_string(), &[panel])
+        }
         (Format::Csv | Format::Svg, None) => Ok(()),
     }
-}
-
-fn list_algorithms() -> Result<Answer> {
-    output::to_stdout(true, |out| {
-        for algorithm in Algorithm::all() {
-            writeln!(out, "{:<24}{}", algorithm.to_string(), algorithm.about())?;
-        }
-        Ok(())
-    })?;
-    Ok(Answer::Yes)
 }

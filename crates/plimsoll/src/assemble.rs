@@ -29,7 +29,8 @@ pub(crate) fn assemble(
         }
         let time = |t: i64| Point(t.unsigned_abs());
         let live = LiveRange::new(time(item.buffer.life.start), time(item.buffer.life.end));
-        buffers.push(Buffer { slot, live });
+        let gaps = item.buffer.gaps.clone();
+        buffers.push(Buffer { slot, live, align: item.buffer.align, gaps });
     }
     let lives = lives(checked, attempt);
     let mut members = Vec::with_capacity(checked.values.len());

@@ -30,6 +30,8 @@ pub(crate) struct Checked<'p> {
     pub(crate) scratch: Vec<Option<Scratch>>,
     /// The position of each step in the schedule.
     pub(crate) position: Vec<usize>,
+    /// Whether a value must overwrite another; by value.
+    pub(crate) is_next_state: Vec<bool>,
     /// Which steps are certainly over before which; `None` if that is the schedule.
     pub(crate) order: Option<HappensBefore>,
 }
@@ -100,6 +102,7 @@ pub(crate) fn check<'p>(
         overwrites: Vec::with_capacity(steps),
         scratch: Vec::with_capacity(steps),
         position,
+        is_next_state: vec![false; program.values()],
         order: None,
     };
     read_steps(&mut checked)?;
@@ -173,6 +176,7 @@ fn read_steps(checked: &mut Checked<'_>) -> Result<(), ProgramError> {
         let overwrites = program.overwrites(step).into_owned();
         for overwrite in &overwrites {
             check_overwrite(checked, step, overwrite).map_err(|fault| fault.named(program))?;
+            checked.is_next_state[overwrite.output.index()] |= overwrite.must;
         }
         checked.overwrites.push(overwrites);
         let scratch = program.scratch(step).filter(|s| s.bytes > 0);

@@ -42,12 +42,38 @@ pub(crate) fn homes(checked: &Checked<'_>, options: &Options) -> Result<Vec<Home
             }
         }
     }
+    follow_states(checked, &mut roots);
     let of = |value: ValueId| {
         let elided = checked.values[value.index()].elided;
         let root = checked.roots[value.index()].root;
         if elided { Home::Elided } else { roots[root.index()].clone() }
     };
     Ok(checked.value_ids().map(of).collect())
+}
+
+/// What must be changed in place lives where it is: if any of its states is kept, all are, in the
+/// bytes of the first.
+fn follow_states(checked: &Checked<'_>, roots: &mut [Home]) {
+    let root = |value: ValueId| checked.roots[value.index()].root.index();
+    let musts: Vec<(usize, usize)> = checked
+        .schedule
+        .iter()
+        .flat_map(|step| checked.overwrites[step.index()].iter().filter(|o| o.must))
+        .filter(|o| checked.is_root(o.output))
+        .map(|o| (root(o.input), o.output.index()))
+        .collect();
+    for (input, output) in musts.iter().rev() {
+        if roots[*output] == Home::Kept && roots[*input] == Home::Packed {
+            roots[*input] = Home::Kept;
+        }
+    }
+    for (input, output) in musts {
+        let placed = matches!(roots[input], Home::Packed | Home::Kept);
+        let explicit = checked.values[output].storage == Storage::External;
+        if placed && !explicit && !matches!(roots[output], Home::Elided | Home::Shared(_)) {
+            roots[output] = Home::Packed;
+        }
+    }
 }
 
 fn home(checked: &Checked<'_>, options: &Options, value: ValueId) -> Result<Home, SharedError> {

@@ -69,10 +69,13 @@ pub(crate) fn reserved(checked: &Checked<'_>, value: ValueId, options: &Options)
     if info.role == Role::Temporary { bytes } else { bytes.max(options.min_slot) }
 }
 
-/// The bytes behind the end of a value that may be written with it.
+/// The bytes behind the end of a value that may be written with it. What the options leave free
+/// at the boundary is behind values that have bytes of their own: not behind views, nor behind
+/// the next state of a value that is changed in place.
 pub(crate) fn guard(checked: &Checked<'_>, value: ValueId, options: &Options) -> u64 {
     let info = &checked.values[value.index()];
-    info.guard + options.guards.of(info, 0)
+    let own = checked.is_root(value) && !checked.is_next_state[value.index()];
+    info.guard + if own { options.guards.of(info, 0) } else { 0 }
 }
 
 /// What a step leaves as it was in values that it changes in place is as good as read and written

@@ -7,7 +7,8 @@ use crate::banks::{self, Placed, Refusal};
 use crate::door::{self, Checked};
 use crate::fault::ProgramError;
 use crate::home::{Home, SharedError, homes};
-use crate::liveness::needs;
+use crate::ids::ValueId;
+use crate::liveness::{needs, reserved};
 use crate::lower::{Item, items};
 use crate::options::Options;
 use crate::program::Program;
@@ -23,8 +24,9 @@ pub fn plan(program: &dyn Program, options: &Options) -> Result<VerifiedPlan, Pl
     let homes = homes(&checked, options).map_err(PlanError::Shared)?;
     let mut best = attempt(&checked, &homes, options, Policy::Any)?;
     for policy in [Policy::SameSize, Policy::Must] {
-        // No plan with less sharing can be below its bound, which is no lower than ours.
-        if best.is_optimal() || best.taken_over() == 0 {
+        // Where outputs are as large as what they take over, the bound is never above that of a
+        // plan with less sharing; a smaller one may keep bytes between it and what is left.
+        if best.is_optimal() && best.is_even(&checked, options) || best.taken_over() == 0 {
             break;
         }
         let other = attempt(&checked, &homes, options, policy)?;
@@ -50,6 +52,15 @@ impl Attempt {
 
     fn is_optimal(&self) -> bool {
         self.placed.banks.iter().all(|bank| bank.optimal)
+    }
+
+    /// Whether every value is as large as the one that it took over.
+    fn is_even(&self, checked: &Checked<'_>, options: &Options) -> bool {
+        let bytes = |value: ValueId| reserved(checked, value, options);
+        let taken = self.families.took_over.iter().enumerate();
+        taken
+            .filter_map(|(output, input)| Some((ValueId::new(output), (*input)?)))
+            .all(|(output, input)| bytes(output) == bytes(checked.roots[input.index()].root))
     }
 
     /// How many values took over others: if none did, less sharing changes nothing.

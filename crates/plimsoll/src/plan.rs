@@ -1,5 +1,7 @@
 //! The plan: when each step runs, and where each value is.
 
+use plimsoll_pack::Gap;
+
 use crate::ids::{BankId, BufferId, StepId, ValueId};
 use crate::point::LiveRange;
 
@@ -87,6 +89,10 @@ pub struct Buffer {
     pub slot: Slot,
     /// From the first byte written to the last byte needed.
     pub live: LiveRange,
+    /// What its offset is a multiple of.
+    pub align: u64,
+    /// Stretches of that in which not all of its bytes are needed.
+    pub gaps: Vec<Gap>,
 }
 
 /// A value as a part of a buffer.

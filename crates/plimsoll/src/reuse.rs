@@ -110,7 +110,7 @@ impl Deciding<'_, '_> {
                     && is_own_read(step, overwrite.input, need)
                     && self.is_first(step, need, output)
                 || self.is_over(need, output)
-                || self.is_kept_state(need, overwrite)
+                || overwrite.must && self.is_kept(need, head)
         });
         if free {
             self.join(output, head, at, overwrite.input);
@@ -141,11 +141,10 @@ impl Deciding<'_, '_> {
         let (_, at) = self.place_of(input);
         let align = out.align.unwrap_or(self.options.align);
         let guarded = guard(self.checked, output, self.options);
-        // What is written behind the end of the output must not be what the step still reads.
-        let fits = out.bytes + guarded <= into.bytes + guard(self.checked, input, self.options)
-            && (guarded == 0 || out.bytes == into.bytes);
+        // What is written behind the end of the output may be what the step still reads.
+        let fits = guarded == 0 && out.bytes <= into.bytes;
         (allowed && movable && ours && fits && at.is_multiple_of(align))
-            .then(|| Span::new(at, at + out.bytes + guarded))
+            .then(|| Span::new(at, at + out.bytes))
     }
 
     /// The family of a value, and where in it the value begins.
@@ -172,9 +171,9 @@ impl Deciding<'_, '_> {
         touches.into_iter().all(|touch| touch.step == step || order.ordered(own, &touch))
     }
 
-    /// Whether the need is only that a state survives, and the output is its next state.
-    fn is_kept_state(&self, need: &Need, overwrite: &Overwrite) -> bool {
-        overwrite.must && need.touch.is_none() && self.homes[overwrite.input.index()] == Home::Kept
+    /// Whether the need is only that a state survives, which its next state does for it.
+    fn is_kept(&self, need: &Need, head: ValueId) -> bool {
+        need.touch.is_none() && self.homes[head.index()] == Home::Kept
     }
 
     fn join(&mut self, output: ValueId, head: ValueId, at: u64, input: ValueId) {

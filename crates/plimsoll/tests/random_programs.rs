@@ -2,8 +2,8 @@
 
 use plimsoll::testing::{Orders, Shape, TestProgram, corrupts, random_program};
 use plimsoll::{
-    Apart, Execution, Options, PlanError, Program, SharedLayout, SharedSlot, StepId, Storage,
-    ValueId, plan,
+    Apart, Boundary, Execution, Options, PlanError, Program, SharedLayout, SharedSlot, StepId,
+    Storage, ValueId, plan,
 };
 use plimsoll_pack::testing::Rng;
 
@@ -36,6 +36,10 @@ fn random_options(rng: &mut Rng, program: &TestProgram) -> Options {
         options.guards.inputs = rng.below(3);
         options.guards.outputs = rng.below(3);
         options.min_slot = rng.below(4);
+    }
+    if program.steps.iter().any(|step| step.overwrites.iter().any(|o| o.must)) {
+        // What must be changed in place has to be ours.
+        options.place = Boundary { inputs: true, params: true, constants: true, outputs: true };
     }
     if rng.chance(10) {
         options.apart = Apart::Everything;
@@ -79,7 +83,8 @@ fn programs_with_every_feature_are_planned_and_never_corrupt() {
 #[test]
 fn programs_in_order_are_planned_and_never_corrupt() {
     let shape = Shape { execution: Some(Execution::InOrder), ..Shape::everything() };
-    plan_many(&Shape { steps: 5..30, sizes: 1..40, ..shape }, 5_000, 1_000_000);
+    // Fewer values in the caller's memory: one that must be changed in place leaves no plan.
+    plan_many(&Shape { steps: 5..30, sizes: 1..40, storage: 12, ..shape }, 5_000, 1_000_000);
 }
 
 #[test]
@@ -91,7 +96,7 @@ fn partial_orders_and_queues_are_planned_and_never_corrupt() {
 }
 
 #[test]
-fn in_place_never_makes_the_arena_larger_and_apart_never_smaller() {
+fn in_place_never_makes_the_arena_larger() {
     for seed in 0..2_000 {
         let mut rng = Rng::new(seed);
         let program = random_program(&mut rng, &Shape { steps: 3..15, ..Shape::everything() });
@@ -101,9 +106,6 @@ fn in_place_never_makes_the_arena_larger_and_apart_never_smaller() {
         options.in_place = false;
         let Some(without) = planned(&program, &options, seed) else { continue };
         assert!(with <= without, "seed {seed}: {with} with, {without} without\n{program:?}");
-        options.apart = Apart::Everything;
-        let Some(apart) = planned(&program, &options, seed) else { continue };
-        assert!(without <= apart, "seed {seed}: {without} sharing, {apart} apart\n{program:?}");
     }
 }
 

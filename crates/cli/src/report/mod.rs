@@ -3,15 +3,21 @@
 //! A [`Report`] is a problem with what came of it; every rendering is a file of its own and adds
 //! nothing to it.
 
+mod drawing;
 mod json;
 mod map;
+mod plan;
 mod svg;
 mod text;
 
+pub(crate) use drawing::Drawing;
 pub(crate) use json::SOLUTION_FORMAT;
+pub(crate) use plan::{PlanReport, write_title};
+pub(crate) use svg::{Panel, write_svg};
+pub(crate) use text::{bold, saving_in_words};
 
 use plimsoll_pack::csv::Table;
-use plimsoll_pack::{Outcome, Status, Sweep};
+use plimsoll_pack::{Outcome, Solution, Status, Sweep};
 
 use crate::input::Source;
 use crate::size;
@@ -27,6 +33,25 @@ pub(crate) struct Report<'a> {
 impl<'a> Report<'a> {
     pub(crate) fn new(source: &'a Source, table: &'a Table, outcome: &'a Outcome) -> Self {
         Report { source, table, outcome, sweep: Sweep::new(&table.problem) }
+    }
+
+    /// What there is to see.
+    pub(crate) fn drawing(&'a self, solution: &'a Solution) -> Drawing<'a> {
+        Drawing {
+            table: self.table,
+            solution,
+            sweep: &self.sweep,
+            arena_bytes: self.outcome.arena_bytes,
+            bound_bytes: self.outcome.lower_bound.bytes,
+            capacity: self.table.problem.capacity(),
+        }
+    }
+
+    /// What to write above the picture.
+    pub(crate) fn caption(&self) -> String {
+        let (arena, bound) = (self.outcome.arena_bytes, self.outcome.lower_bound.bytes);
+        let (source, buffers) = (self.source, self.table.problem.len());
+        format!("{source}: {buffers} buffers, {}", levels(arena, bound))
     }
 
     /// Why the answer is no, in a line; `None` if it is yes.
@@ -78,9 +103,16 @@ pub(crate) fn gap(arena_bytes: u64, lower_bound_bytes: u64) -> String {
     }
 }
 
+/// An arena and its lower bound, in a line.
+pub(crate) fn levels(arena_bytes: u64, lower_bound_bytes: u64) -> String {
+    let (arena, bound) = (size::long(arena_bytes), size::long(lower_bound_bytes));
+    let gap = gap(arena_bytes, lower_bound_bytes);
+    format!("arena {arena}, lower bound {bound}, gap {gap}")
+}
+
 /// Somebody else's text in a line for people: as it is if it is plain, else quoted and escaped;
 /// not too long.
-fn plain(id: &str) -> String {
+pub(crate) fn plain(id: &str) -> String {
     const MOST: usize = 60;
     let (shown, more) = match id.char_indices().nth(MOST) {
         Some((end, _)) => (&id[..end], "…"),

@@ -6,9 +6,9 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use plimsoll_pack::{BufferId, Solution, Span, Strip};
+use plimsoll_pack::{BufferId, Span, Strip};
 
-use super::{Report, gap};
+use super::Drawing;
 use crate::size;
 
 const WIDTH: f64 = 960.0;
@@ -32,47 +32,57 @@ const COLOURS: [&str; 10] = [
     "#d9d9d9", "#bc80bd",
 ];
 
-impl Report<'_> {
-    /// Writes the picture.
-    pub(crate) fn write_svg(&self, out: &mut dyn Write, solution: &Solution) -> io::Result<()> {
-        let (width, height) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
-        writeln!(
-            out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
-             font-family=\"sans-serif\" font-size=\"11\">"
-        )?;
-        writeln!(out, "<title>{}</title>", escape(&self.source.to_string()))?;
-        writeln!(out, "<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>")?;
-        writeln!(out, "<text x=\"{LEFT}\" y=\"20\" font-size=\"14\">{}</text>", self.caption())?;
-        let scale = self.scale();
+/// A packing with what to write above it.
+pub(crate) struct Panel<'a> {
+    pub(crate) caption: String,
+    pub(crate) drawing: Drawing<'a>,
+}
+
+/// Writes one picture, panels one below another.
+pub(crate) fn write_svg(out: &mut dyn Write, title: &str, panels: &[Panel<'_>]) -> io::Result<()> {
+    let (width, panel_height) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
+    let height = panel_height * panels.len() as f64;
+    writeln!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         font-family=\"sans-serif\" font-size=\"11\">"
+    )?;
+    writeln!(out, "<title>{}</title>", escape(title))?;
+    writeln!(out, "<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>")?;
+    for (index, panel) in panels.iter().enumerate() {
+        if index == 0 {
+            panel.write(out)?;
+        } else {
+            let down = panel_height * index as f64;
+            writeln!(out, "<g transform=\"translate(0 {down})\">")?;
+            panel.write(out)?;
+            writeln!(out, "</g>")?;
+        }
+    }
+    writeln!(out, "</svg>")
+}
+
+impl Panel<'_> {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (caption, drawing) = (escape(&self.caption), self.drawing);
+        writeln!(out, "<text x=\"{LEFT}\" y=\"20\" font-size=\"14\">{caption}</text>")?;
+        let scale = drawing.scale();
         writeln!(out, "<g stroke=\"#333\" stroke-width=\"0.5\">")?;
-        for id in self.table.problem.ids() {
-            self.write_buffer(out, &scale, id, solution.offset(id))?;
+        for id in drawing.table.problem.ids() {
+            drawing.write_buffer(out, &scale, id, drawing.solution.offset(id))?;
         }
         writeln!(out, "</g>")?;
-        self.write_names(out, &scale, solution)?;
-        self.write_axes(out, &scale)?;
-        self.write_levels(out, &scale)?;
-        writeln!(out, "</svg>")
+        drawing.write_names(out, &scale)?;
+        drawing.write_axes(out, &scale)?;
+        drawing.write_levels(out, &scale)
     }
+}
 
-    fn caption(&self) -> String {
-        let (arena, bound) = (self.outcome.arena_bytes, self.outcome.lower_bound.bytes);
-        let caption = format!(
-            "{}: {} buffers, arena {}, lower bound {}, gap {}",
-            self.source,
-            self.table.problem.len(),
-            size::long(arena),
-            size::long(bound),
-            gap(arena, bound)
-        );
-        escape(&caption).into_owned()
-    }
-
+impl Drawing<'_> {
     fn scale(&self) -> Scale {
         Scale {
             section: WIDTH / self.sweep.len().max(1) as f64,
-            byte: HEIGHT / self.outcome.arena_bytes.max(1) as f64,
+            byte: HEIGHT / self.arena_bytes.max(1) as f64,
         }
     }
 
@@ -103,17 +113,12 @@ impl Report<'_> {
     }
 
     /// The names of the buffers that have room for one, on their first piece.
-    fn write_names(
-        &self,
-        out: &mut dyn Write,
-        scale: &Scale,
-        solution: &Solution,
-    ) -> io::Result<()> {
+    fn write_names(&self, out: &mut dyn Write, scale: &Scale) -> io::Result<()> {
         writeln!(out, "<g pointer-events=\"none\" text-anchor=\"middle\">")?;
         for id in self.table.problem.ids() {
             let name = self.table.name(id);
             let Some(strip) = self.sweep.pieces(id).first() else { continue };
-            let Rect { x, y, width, height } = scale.place(strip, solution.offset(id));
+            let Rect { x, y, width, height } = scale.place(strip, self.solution.offset(id));
             let needed = name.chars().count() as f64 * CHARACTER_WIDTH;
             if width >= needed && height >= NAME_HEIGHT {
                 let (x, y) = (x + width / 2.0, y + height / 2.0 + 4.0);
@@ -130,7 +135,7 @@ impl Report<'_> {
             "<path d=\"M{LEFT} {TOP}V{bottom}H{right}\" fill=\"none\" stroke=\"#333\"/>"
         )?;
         writeln!(out, "<g fill=\"#333\" text-anchor=\"end\">")?;
-        let arena = u128::from(self.outcome.arena_bytes);
+        let arena = u128::from(self.arena_bytes);
         let at = |quarter| (arena * quarter / ADDRESSES) as u64;
         let mut addresses: Vec<u64> = (0..=ADDRESSES).map(at).collect();
         addresses.dedup();
@@ -169,11 +174,11 @@ impl Report<'_> {
 
     /// The lines at the arena, the lower bound, and a capacity below the arena.
     fn write_levels(&self, out: &mut dyn Write, scale: &Scale) -> io::Result<()> {
-        let arena = self.outcome.arena_bytes;
-        let capacity = self.table.problem.capacity().filter(|c| *c < arena);
+        let arena = self.arena_bytes;
+        let capacity = self.capacity.filter(|c| *c < arena);
         let levels = [
             Some(("arena", arena, "#333", "none")),
-            Some(("lower bound", self.outcome.lower_bound.bytes, "#c00", "6 3")),
+            Some(("lower bound", self.bound_bytes, "#c00", "6 3")),
             capacity.map(|c| ("capacity", c, "#06c", "2 2")),
         ];
         for (what, bytes, colour, dashes) in levels.into_iter().flatten() {

@@ -1,12 +1,11 @@
-//! The packing for people: a summary, a map, a legend.
+//! The packing for people: a summary and a map.
 
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use plimsoll_pack::{Reason, Solution, Status};
+use plimsoll_pack::{Reason, Status};
 
-use super::map::{Map, colour, letter};
-use super::{Report, gap, plain};
+use super::{Report, gap};
 use crate::input::Source;
 use crate::output::one_line;
 use crate::size;
@@ -17,7 +16,7 @@ impl Report<'_> {
         self.write_title(out)?;
         self.write_summary(out)?;
         if let Some(solution) = &self.outcome.solution {
-            self.write_map(out, solution)?;
+            self.drawing(solution).write_text(out)?;
         }
         match self.refusal() {
             Some(refusal) => {
@@ -63,7 +62,7 @@ impl Report<'_> {
         }
         line("unshared", &size::long(problem.unshared_bytes()))?;
         if let Some(saved) = self.saved_bytes() {
-            line("saved", &self.saving_in_words(saved))?;
+            line("saved", &saving_in_words(saved, problem.unshared_bytes()))?;
         }
         if let Some(capacity) = problem.capacity() {
             line("capacity", &self.capacity_in_words(capacity))?;
@@ -84,17 +83,6 @@ impl Report<'_> {
         format!("{style}{}{style:#}: {more}", self.status())
     }
 
-    fn saving_in_words(&self, saved: i64) -> String {
-        match u64::try_from(saved) {
-            Ok(0) => "none".to_owned(),
-            Ok(saved) => {
-                let percent = size::percent(saved, self.table.problem.unshared_bytes());
-                format!("{}, {percent} of that", size::long(saved))
-            }
-            Err(_) => format!("none; holes take {}", size::long(saved.unsigned_abs())),
-        }
-    }
-
     fn capacity_in_words(&self, capacity: u64) -> String {
         let arena = self.outcome.arena_bytes;
         let verdict = match (&self.outcome.solution, capacity.checked_sub(arena)) {
@@ -105,55 +93,20 @@ impl Report<'_> {
         };
         format!("{}: {verdict}", size::long(capacity))
     }
+}
 
-    fn write_map(&self, out: &mut dyn Write, solution: &Solution) -> io::Result<()> {
-        let Some(map) = Map::draw(&self.table.problem, &self.sweep, solution) else {
-            return Ok(());
-        };
-        let (arena, bound) = (self.outcome.arena_bytes, self.outcome.lower_bound.bytes);
-        let border = "-".repeat(map.columns());
-        let top = if arena == bound { " = bound" } else { "" };
-        writeln!(out, "\n{:>11} +{border}+{top}", size::short(arena))?;
-        for (span, cells) in map.lines() {
-            let is_bound = span.lo < bound && bound <= span.hi && bound < arena;
-            let mark = if is_bound { " < bound" } else { "" };
-            writeln!(out, "{:>11} |{cells}|{mark}", "")?;
+/// What sharing saves of the bytes that it would take without.
+pub(crate) fn saving_in_words(saved: i64, unshared_bytes: u64) -> String {
+    match u64::try_from(saved) {
+        Ok(0) => "none".to_owned(),
+        Ok(saved) => {
+            let percent = size::percent(saved, unshared_bytes);
+            format!("{}, {percent} of that", size::long(saved))
         }
-        writeln!(out, "{:>11} +{border}+ time", 0)?;
-        writeln!(out, "{:>11}  {}", "", map.moments())?;
-        self.write_legend(out, solution)
-    }
-
-    fn write_legend(&self, out: &mut dyn Write, solution: &Solution) -> io::Result<()> {
-        let problem = &self.table.problem;
-        let lives: Vec<String> = problem.buffers().iter().map(|b| b.life.to_string()).collect();
-        let life_width = lives.iter().map(String::len).max().unwrap_or(0).max(4);
-        let number_width = self.outcome.arena_bytes.to_string().len().max(6);
-        for (id, life) in problem.ids().zip(&lives) {
-            // All or none have a letter.
-            let Some(letter) = letter(problem, id) else {
-                return writeln!(out, "\n. : + #  up to 1/4, 1/2, 3/4, all of a cell is in use");
-            };
-            if id.index() == 0 {
-                let (number, life) = (number_width, life_width);
-                writeln!(
-                    out,
-                    "\n   {:>number$}  {:>number$}  {:life$}  id",
-                    "offset", "size", "life"
-                )?;
-            }
-            let (offset, size, style) = (solution.offset(id), problem.buffer(id).size, colour(id));
-            writeln!(
-                out,
-                "{style}{letter}{style:#}  {offset:>number_width$}  {size:>number_width$}  \
-                 {life:life_width$}  {}",
-                plain(self.table.name(id))
-            )?;
-        }
-        Ok(())
+        Err(_) => format!("none; holes take {}", size::long(saved.unsigned_abs())),
     }
 }
 
-fn bold(colour: AnsiColor) -> Style {
+pub(crate) fn bold(colour: AnsiColor) -> Style {
     colour.on_default().bold()
 }

@@ -12,7 +12,7 @@ use super::Totals;
 use super::follows::follows;
 use crate::ids::{BankId, StepId, ValueId};
 use crate::plan::{Bank, Derivation, Place, Plan, Slot};
-use crate::program::{Program, Storage};
+use crate::program::{Program, Role, Storage};
 
 /// What the `format` key says.
 pub const PLAN_FORMAT: &str = "plimsoll.plan/1";
@@ -69,11 +69,17 @@ struct ValueRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     offset: Option<u64>,
     bytes: u64,
+    /// The bytes of its place, if they are more: some are left free behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slot_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     start: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     end: Option<u64>,
     storage: String,
+    /// Who makes it, if not a step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    role: Option<String>,
     /// What it is a view of, and where in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     root: Option<String>,
@@ -117,9 +123,11 @@ pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told) -> String {
             bank: slot.map(|s| bank_name(s.bank)),
             offset: slot.map(|s| s.offset),
             bytes: info.bytes,
+            slot_bytes: slot.map(|s| s.bytes).filter(|bytes| *bytes != info.bytes),
             start: member.map(|m| m.live.start.0),
             end: member.map(|m| m.live.end.0),
             storage: storage(place, info.storage).to_owned(),
+            role: role(info.role).map(str::to_owned),
             root: info.view_of.map(|_| name(root.0)),
             root_offset: info.view_of.map(|_| root.1),
             buffer: member.map(|m| m.buffer.0),
@@ -167,6 +175,15 @@ fn storage(place: Place, storage: Storage) -> &'static str {
     }
 }
 
+fn role(role: Role) -> Option<&'static str> {
+    match role {
+        Role::Input => Some("input"),
+        Role::Param => Some("param"),
+        Role::Constant => Some("constant"),
+        Role::Temporary => None,
+    }
+}
+
 /// The value that is not a view, and where in it the value begins.
 fn root_of(program: &dyn Program, value: ValueId) -> (ValueId, u64) {
     let mut at = (value, 0);
@@ -198,7 +215,9 @@ pub fn read_plan(program: &dyn Program, text: &str) -> Result<Plan, PlanReadErro
     for row in &file.values {
         let index = find(&values, &row.name)?;
         let place = match (&row.bank, row.offset, row.storage.as_str()) {
-            (Some(bank), Some(offset), _) => Place::Bank(slot(bank, offset, row.bytes)?),
+            (Some(bank), Some(offset), _) => {
+                Place::Bank(slot(bank, offset, row.slot_bytes.unwrap_or(row.bytes))?)
+            }
             (_, _, "elided") => Place::Elided,
             (..) => match root_of(program, ValueId::new(index)) {
                 (root, _) if root.index() == index => Place::External,

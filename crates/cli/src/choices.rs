@@ -1,0 +1,166 @@
+//! The choices of a plan on the command line, and as a plan tells them.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use plimsoll::{
+    Apart, BankSpec, Boundary, Graph, Options, Selector, Told, no_reuse, selected_nodes,
+};
+use serde_json::{Value, json};
+
+use crate::input::Source;
+use crate::packing::PackingArgs;
+use crate::{bank, boundary, shared, size};
+
+/// What a command line can say about a plan.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ChoiceArgs {
+    /// Offsets are multiples of this where a value does not say [default: 64]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_align, allow_hyphen_values = true)]
+    align: Option<NonZeroU64>,
+
+    /// Which values at the boundary get a place: inputs,params,constants,outputs, or all, or none
+    /// [default: outputs]
+    #[arg(long, value_name = "KINDS", value_parser = boundary::parse_place)]
+    place: Option<Boundary<bool>>,
+
+    /// Start from these choices instead of the defaults
+    #[arg(long, value_enum, value_name = "NAME")]
+    preset: Option<Preset>,
+
+    /// The bytes of inputs that have a place may be used for something else after the last read
+    #[arg(long)]
+    reclaim_inputs: bool,
+
+    /// Leave so many bytes free behind values at the boundary, or behind some:
+    /// inputs=SIZE,outputs=SIZE [default: 0]
+    #[arg(long, value_name = "SIZE", value_parser = boundary::parse_guards, allow_hyphen_values = true)]
+    guard: Option<Boundary<u64>>,
+
+    /// Values from outside take at least this, so that even an empty one has an address
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, allow_hyphen_values = true)]
+    min_slot: Option<u64>,
+
+    /// Outputs do not take over the bytes of inputs, but for those that must
+    #[arg(long)]
+    no_in_place: bool,
+
+    /// Every value has bytes of its own for the whole run, or only what these nodes make:
+    /// --no-reuse=Transpose,Narrow:0-9
+    #[arg(long, value_name = "NODES", num_args = 0..=1, require_equals = true,
+          default_missing_value = "", value_parser = parse_no_reuse)]
+    no_reuse: Option<NoReuse>,
+
+    /// A memory to place values in, like sram=512KiB,align=16,buffer=64KiB,repeat,roles=params or
+    /// dram; give the preferred ones first [default: arena]
+    #[arg(long = "bank", value_name = "BANK", value_parser = bank::parse)]
+    banks: Vec<BankSpec>,
+
+    /// Where shared values are: another plan (its params), or what --write-shared wrote
+    #[arg(long, value_name = "FILE.json")]
+    shared_from: Option<PathBuf>,
+
+    #[command(flatten)]
+    packing: PackingArgs,
+}
+
+/// Choices that belong together.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Preset {
+    /// Everything at the boundary has a place, even what is empty
+    Inference,
+    /// Nothing at the boundary has one
+    Activations,
+}
+
+/// What can follow `--no-reuse`.
+#[derive(Clone, Debug)]
+enum NoReuse {
+    Everything,
+    Of(Vec<Selector>),
+}
+
+fn parse_no_reuse(text: &str) -> Result<NoReuse, String> {
+    if text.is_empty() {
+        return Ok(NoReuse::Everything);
+    }
+    let selector = |part: &str| part.parse().map_err(|e: plimsoll::BadSelector| e.to_string());
+    text.split(',').map(selector).collect::<Result<_, _>>().map(NoReuse::Of)
+}
+
+impl ChoiceArgs {
+    /// The options; `None` if only the list of algorithms was asked for, which is printed then.
+    pub(crate) fn resolve(&self) -> Result<Option<Options>> {
+        let Some(pack) = self.packing.resolve()? else { return Ok(None) };
+        if let Err(error) = bank::check_names(&self.banks) {
+            bail!("--bank: {error}");
+        }
+        let mut options = match self.preset {
+            None => Options::default(),
+            Some(Preset::Inference) => Options::inference(),
+            Some(Preset::Activations) => Options::activations_only(),
+        };
+        options.pack = pack;
+        options.align = self.align.map_or(options.align, NonZeroU64::get);
+        options.place = self.place.unwrap_or(options.place);
+        options.guards = self.guard.unwrap_or(options.guards);
+        options.min_slot = self.min_slot.unwrap_or(options.min_slot);
+        options.reclaim_inputs = self.reclaim_inputs;
+        options.in_place = !self.no_in_place;
+        options.banks.clone_from(&self.banks);
+        if let Some(path) = &self.shared_from {
+            options.shared = Some(shared::read(&Source::named(path))?);
+        }
+        Ok(Some(options))
+    }
+
+    /// What is kept apart in a graph.
+    pub(crate) fn apart(&self, graph: &Graph) -> Result<Apart> {
+        let selectors = match &self.no_reuse {
+            None => return Ok(Apart::Nothing),
+            Some(NoReuse::Everything) => return Ok(Apart::Everything),
+            Some(NoReuse::Of(selectors)) => selectors,
+        };
+        for selector in selectors {
+            // A range may reach beyond the last: whoever halves ranges need not know where it is.
+            let kind = Selector { range: None, ..selector.clone() };
+            if selected_nodes(graph, &[kind]).is_empty() {
+                bail!("--no-reuse: no node is of kind {:?}", selector.kind);
+            }
+        }
+        Ok(Apart::Values(no_reuse(graph, selectors)))
+    }
+
+    /// Tells the options in a plan.
+    pub(crate) fn tell(&self, options: &Options, told: &mut Told) {
+        let mut tell = |key: &str, value: Value| told.insert(key.to_owned(), value);
+        tell("align", json!(options.align));
+        tell("place", boundary::told_place(options.place));
+        tell("reclaim_inputs", json!(options.reclaim_inputs));
+        tell("guards", boundary::told_guards(&options.guards));
+        tell("min_slot", json!(options.min_slot));
+        tell("in_place", json!(options.in_place));
+        match &self.no_reuse {
+            None => tell("no_reuse", json!([])),
+            Some(NoReuse::Everything) => tell("no_reuse", json!("everything")),
+            Some(NoReuse::Of(selectors)) => {
+                let texts: Vec<String> = selectors.iter().map(Selector::to_string).collect();
+                tell("no_reuse", json!(texts))
+            }
+        };
+        tell("banks", options.banks.iter().map(bank::told).collect());
+        if let Some(algorithm) = self.packing.algorithm() {
+            tell("algorithm", json!(algorithm.to_string()));
+        }
+        if let Some(layout) = &options.shared {
+            tell("shared", json!(layout.values));
+        }
+    }
+
+    /// Whom to blame for what is wrong with shared values.
+    pub(crate) fn shared_source(&self) -> Option<Source> {
+        self.shared_from.as_deref().map(Source::named)
+    }
+}

@@ -1,0 +1,256 @@
+//! Models: from a file, and what the command line says of it, to a program.
+//!
+//! What a program is made from beside the graph (widths, sizes, kernels, order) is told in the
+//! plan, so that whoever verifies it need not say it again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use clap::{Args, ValueEnum};
+use plimsoll::training_json::TrainingJsonError;
+use plimsoll::{
+    Graph, Kernels, LoweringError, LoweringOptions, Preset, ScheduledGraph, Told, Width,
+    order_by_names, text, training_json,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::input::Source;
+
+/// A little network, for those who have no model at hand.
+const SAMPLE: &str = include_str!("../samples/plan.plim");
+
+/// Reads a graph: `.json` is a training graph, all else is `.plim`.
+pub(crate) fn read(source: &Source) -> Result<Graph> {
+    let text = source.text(SAMPLE).with_context(|| source.to_string())?;
+    let is_json = source.has_extension("json") || text.trim_start().starts_with('{');
+    // As compilers do it: file:line:column.
+    if is_json {
+        return training_json::read(text.as_bytes()).map_err(|error| match error {
+            TrainingJsonError::Json { .. } => anyhow!("{source}:{error}"),
+            error => anyhow!("{source}: {error}"),
+        });
+    }
+    text::parse(&text).map_err(|error| anyhow!("{source}:{error}"))
+}
+
+/// What a command line can say about a model beside its file.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ModelArgs {
+    /// How wide the slots of elements are: native, four, params-native, int-wide, half-wide,
+    /// bf16-wide [default: native]
+    #[arg(long, value_name = "NAME", value_parser = parse_width)]
+    width: Option<Width>,
+
+    /// Sizes of values, which count for more than type and shape: a JSON object, name to bytes
+    #[arg(long, value_name = "FILE")]
+    sizes: Option<PathBuf>,
+
+    /// What the kernels can do [default: standard]
+    #[arg(long, value_enum, value_name = "NAME")]
+    kernels: Option<KernelSet>,
+
+    /// The order of the nodes: "given" for that of the file, or a file with their names, one a
+    /// line or as a JSON array [default: that of the file, as far as possible]
+    #[arg(long, value_name = "given|FILE")]
+    order: Option<PathBuf>,
+}
+
+fn parse_width(name: &str) -> Result<Width, String> {
+    name.parse().map_err(|error: plimsoll::UnknownWidth| error.to_string())
+}
+
+/// What kernels can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum KernelSet {
+    /// Views are free, and ops that can work in place do
+    Standard,
+    /// Views are free; nothing works in place
+    Views,
+    /// Every op writes bytes of its own
+    Copying,
+}
+
+impl KernelSet {
+    fn preset(self) -> Preset {
+        match self {
+            KernelSet::Standard => Preset::Standard,
+            KernelSet::Views => Preset::Views,
+            KernelSet::Copying => Preset::Copying,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            KernelSet::Standard => "standard",
+            KernelSet::Views => "views",
+            KernelSet::Copying => "copying",
+        }
+    }
+}
+
+/// How a program is made from a graph, and who said so.
+pub(crate) struct Lowering {
+    width: Width,
+    kernels: KernelSet,
+    sizes: BTreeMap<String, u64>,
+    sizes_from: Option<Source>,
+    order: Order,
+}
+
+/// In which order nodes run.
+enum Order {
+    /// That of the file, as far as possible.
+    Own,
+    /// That of the file.
+    Given,
+    /// That, and where it was read.
+    Names(Vec<String>, Source),
+}
+
+impl ModelArgs {
+    /// What the arguments mean.
+    pub(crate) fn resolve(&self) -> Result<Lowering> {
+        self.or_as_told(&Told::new(), &Source::Sample)
+    }
+
+    /// The same; where they say nothing, what a plan tells.
+    pub(crate) fn or_as_told(&self, told: &Told, plan: &Source) -> Result<Lowering> {
+        let told = Said::from(told).with_context(|| format!("{plan}: options"))?;
+        let (sizes, sizes_from) = match &self.sizes {
+            Some(path) => {
+                let source = Source::named(path);
+                (read_sizes(&source).with_context(|| source.to_string())?, Some(source))
+            }
+            None => (told.sizes, Some(plan.clone())),
+        };
+        let order = match &self.order {
+            Some(path) if path.as_os_str() == "given" => Order::Given,
+            Some(path) => read_order(path)?,
+            None => match told.order {
+                Some(ToldOrder::Names(names)) => Order::Names(names, plan.clone()),
+                Some(ToldOrder::Word(word)) if word == "given" => Order::Given,
+                _ => Order::Own,
+            },
+        };
+        let width = match (self.width, told.width) {
+            (Some(width), _) => width,
+            (None, Some(name)) => {
+                name.parse::<Width>().with_context(|| format!("{plan}: options.width"))?
+            }
+            (None, None) => Width::default(),
+        };
+        let kernels = match (self.kernels, told.kernels) {
+            (Some(kernels), _) => kernels,
+            (None, Some(name)) => KernelSet::from_str(&name, false)
+                .map_err(|_| anyhow!("{plan}: options.kernels: unknown {name:?}"))?,
+            (None, None) => KernelSet::Standard,
+        };
+        Ok(Lowering { width, kernels, sizes, sizes_from, order })
+    }
+}
+
+/// What a plan tells of its model.
+#[derive(Default, Deserialize)]
+struct Said {
+    width: Option<String>,
+    kernels: Option<String>,
+    #[serde(default)]
+    sizes: BTreeMap<String, u64>,
+    order: Option<ToldOrder>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ToldOrder {
+    Word(String),
+    Names(Vec<String>),
+}
+
+impl Said {
+    fn from(told: &Told) -> Result<Self> {
+        let object = Value::Object(told.clone().into_iter().collect());
+        Ok(serde_json::from_value(object)?)
+    }
+}
+
+fn read_sizes(source: &Source) -> Result<BTreeMap<String, u64>> {
+    let text = source.text("")?;
+    serde_json::from_str(&text).context("not an object from names to bytes")
+}
+
+fn read_order(path: &Path) -> Result<Order> {
+    let source = Source::named(path);
+    let read = || -> Result<Vec<String>> {
+        let text = source.text("")?;
+        if text.trim_start().starts_with('[') {
+            return serde_json::from_str(&text).context("not an array of names");
+        }
+        Ok(text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect())
+    };
+    let names = read().with_context(|| source.to_string())?;
+    Ok(Order::Names(names, source))
+}
+
+impl Lowering {
+    /// The graph as a program.
+    pub(crate) fn program<'g>(
+        &self,
+        graph: &'g Graph,
+        source: &Source,
+    ) -> Result<ScheduledGraph<'g>> {
+        let mut options = LoweringOptions::default();
+        options.width = self.width;
+        options.sizes = self.sizes.clone();
+        options.kernels = Kernels::new(self.kernels.preset());
+        let lowered = match &self.order {
+            Order::Own => ScheduledGraph::new(graph, &options),
+            Order::Given => {
+                let order: Vec<_> = graph.node_ids().collect();
+                ScheduledGraph::with_order(graph, &order, &options)
+            }
+            Order::Names(names, _) => order_by_names(graph, names)
+                .map_err(LoweringError::from)
+                .and_then(|order| ScheduledGraph::with_order(graph, &order, &options)),
+        };
+        lowered.map_err(|error| {
+            let at_fault = match (&error, &self.order, &self.sizes_from) {
+                (LoweringError::Order(_), Order::Names(_, order), _) => order,
+                (LoweringError::NoSuchValues(_), _, Some(sizes)) => sizes,
+                _ => source,
+            };
+            anyhow!(error).context(at_fault.to_string())
+        })
+    }
+
+    /// Tells what a plan has to say of its model.
+    pub(crate) fn tell(&self, told: &mut Told) {
+        let mut tell = |key: &str, value: Value| told.insert(key.to_owned(), value);
+        tell("width", json!(self.width.name()));
+        tell("kernels", json!(self.kernels.name()));
+        if !self.sizes.is_empty() {
+            tell("sizes", json!(self.sizes));
+        }
+        match &self.order {
+            Order::Own => {}
+            Order::Given => {
+                tell("order", json!("given"));
+            }
+            Order::Names(names, _) => {
+                tell("order", json!(names));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sample_is_a_model() {
+        let graph = read(&Source::Sample).expect("the sample is valid");
+        assert!(graph.nodes().len() >= 10);
+    }
+}

@@ -1,0 +1,71 @@
+//! How to pack: the options that every command that packs has.
+
+use std::num::NonZeroUsize;
+
+use anyhow::Result;
+use clap::Args;
+use plimsoll_pack::{Algorithm, Options};
+
+use crate::output;
+
+/// What a command line can say about packing.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PackingArgs {
+    /// Use this algorithm alone; "list" prints all of them [default: try all]
+    #[arg(long, value_name = "NAME", value_parser = parse_choice)]
+    algorithm: Option<Choice>,
+
+    /// How many algorithms run at once; the answer does not depend on it [default: 1]
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
+    threads: Option<NonZeroUsize>,
+}
+
+/// What can follow `--algorithm`.
+#[derive(Clone, Copy, Debug)]
+enum Choice {
+    List,
+    One(Algorithm),
+}
+
+fn parse_choice(name: &str) -> Result<Choice, String> {
+    if name == "list" {
+        return Ok(Choice::List);
+    }
+    let unknown = || "unknown algorithm; `plimsoll solve --algorithm list` prints all".to_owned();
+    Algorithm::by_name(name).map(Choice::One).ok_or_else(unknown)
+}
+
+fn parse_threads(number: &str) -> Result<NonZeroUsize, String> {
+    number.parse().map_err(|_| "expected a number of threads, at least 1".to_owned())
+}
+
+impl PackingArgs {
+    /// The options; `None` if only the list of algorithms was asked for, which is printed then.
+    pub(crate) fn resolve(&self) -> Result<Option<Options>> {
+        let mut options = Options::default();
+        options.threads = self.threads.map_or(1, NonZeroUsize::get);
+        match self.algorithm {
+            Some(Choice::List) => return list_algorithms().map(|()| None),
+            Some(Choice::One(algorithm)) => options.algorithms = vec![algorithm],
+            None => {}
+        }
+        Ok(Some(options))
+    }
+
+    /// The algorithm that was asked for.
+    pub(crate) fn algorithm(&self) -> Option<Algorithm> {
+        match self.algorithm {
+            Some(Choice::One(algorithm)) => Some(algorithm),
+            Some(Choice::List) | None => None,
+        }
+    }
+}
+
+fn list_algorithms() -> Result<()> {
+    output::to_stdout(true, |out| {
+        for algorithm in Algorithm::all() {
+            writeln!(out, "{:<24}{}", algorithm.to_string(), algorithm.about())?;
+        }
+        Ok(())
+    })
+}

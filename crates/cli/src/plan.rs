@@ -1,0 +1,218 @@
+//! `plimsoll plan`: what shares bytes with what, and where everything is.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anstyle::AnsiColor;
+use anyhow::{Result, anyhow};
+use clap::ValueEnum;
+use plimsoll::annotate::annotate;
+use plimsoll::{
+    PLAN_FORMAT, PlanError, Program, ScheduledGraph, SharedLayout, Told, VerifiedPlan, text,
+};
+use serde_json::json;
+
+use crate::choices::ChoiceArgs;
+use crate::input::Source;
+use crate::model::{self, ModelArgs};
+use crate::output::{self, Output, OutputArgs};
+use crate::report::{PlanReport, bold, write_title};
+use crate::{Answer, size};
+
+const EXAMPLES: &str = "\
+The model is a .plim file (a graph as text) or a .json file (a training graph).
+
+Examples:
+  plimsoll plan                                  the built-in sample
+  plimsoll plan net.plim                         a summary and a map
+  plimsoll plan net.plim -o plan.json            the plan, for `plimsoll verify` and runtimes
+  plimsoll plan net.plim -o plan.tsv             offset, size and name of every value
+  plimsoll plan net.plim -o packing.csv          the packing below it, for `plimsoll check`
+  plimsoll plan net.plim -o map.svg              a picture, time x address
+  plimsoll plan net.plim -o noted.plim           the graph, with notes of where everything is
+  plimsoll plan net.plim --budget 256KiB         does it fit? exit status 1 if not
+  plimsoll plan net.plim --place all --guard 128 everything in one arena, bytes free behind it
+  plimsoll plan net.plim --bank sram=512KiB,align=16 --bank dram
+                                                 two memories, the fast one first
+  plimsoll plan net.plim --no-reuse              every value its own place, to find a bug
+  plimsoll plan net.plim --no-reuse=Transpose,Narrow:0-9
+                                                 only what these nodes make
+  plimsoll plan forward.plim --place params --write-shared weights.json
+  plimsoll plan backward.plim --shared-from weights.json
+                                                 one place for the weights of two graphs
+
+With several banks a CSV has the rows of all of them, as BANK/NAME; offsets count in the bank.";
+
+/// Plan the memory of a model: one arena, or several banks, as small as can be found
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The model; - for standard input, nothing for the built-in sample
+    #[arg(value_name = "FILE")]
+    model: Option<PathBuf>,
+
+    #[command(flatten)]
+    how_to_read: ModelArgs,
+
+    #[command(flatten)]
+    choices: ChoiceArgs,
+
+    /// The arena (all banks together) shall have at most this many bytes
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, allow_hyphen_values = true)]
+    budget: Option<u64>,
+
+    /// Write down where the params are, for --shared-from
+    #[arg(long, value_name = "FILE.json")]
+    write_shared: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: OutputArgs<Format>,
+}
+
+/// The forms of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A summary and a map, for people
+    Text,
+    /// One object, for scripts and `plimsoll verify`
+    Json,
+    /// Offset, size and name of every value
+    Tsv,
+    /// The packing below the plan
+    Csv,
+    /// A picture, time x address
+    Svg,
+    /// The graph, with notes on every node of where its outputs are
+    Plim,
+}
+
+impl output::Format for Format {
+    const TEXT: Self = Format::Text;
+
+    fn extension(self) -> &'static str {
+        match self {
+            Format::Text => "txt",
+            Format::Json => "json",
+            Format::Tsv => "tsv",
+            Format::Csv => "csv",
+            Format::Svg => "svg",
+            Format::Plim => "plim",
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<Answer> {
+    let output = args.output.resolve()?;
+    let Some(mut options) = args.choices.resolve()? else { return Ok(Answer::Yes) };
+    let lowering = args.how_to_read.resolve()?;
+    let source = args.model.as_deref().map_or(Source::Sample, Source::named);
+    let graph = model::read(&source)?;
+    options.apart = args.choices.apart(&graph)?;
+    let program = lowering.program(&graph, &source)?;
+
+    let mut told = Told::new();
+    lowering.tell(&mut told);
+    args.choices.tell(&options, &mut told);
+    if let Some(budget) = args.budget {
+        told.insert("budget_bytes".to_owned(), json!(budget));
+    }
+    let answer = match plimsoll::plan(&program, &options) {
+        Ok(plan) => args.show(&output, &source, &program, &plan, told)?,
+        Err(PlanError::NoRoom(what)) => {
+            let refusal = PlanError::NoRoom(what).to_string();
+            refuse(&output, &source, &program, &refusal, &told)?;
+            Answer::No
+        }
+        Err(error) => {
+            let blamed = match (&error, args.choices.shared_source()) {
+                (PlanError::Shared(_), Some(shared)) => shared,
+                _ => source,
+            };
+            return Err(anyhow!(error).context(blamed.to_string()));
+        }
+    };
+    if source == Source::Sample && !output.is_read_at_once() {
+        output::note("no model given; this is the built-in sample");
+    }
+    Ok(answer)
+}
+
+impl Args {
+    fn show(
+        &self,
+        output: &Output<Format>,
+        source: &Source,
+        program: &ScheduledGraph<'_>,
+        plan: &VerifiedPlan,
+        told: Told,
+    ) -> Result<Answer> {
+        let report = PlanReport::new(source, program, plan, self.budget);
+        output.write(|out| match output.format {
+            Format::Text => report.write_text(out),
+            Format::Json => report.write_json(out, told),
+            Format::Tsv => report.write_tsv(out),
+            Format::Csv => report.write_csv(out),
+            Format::Svg => report.write_svg(out),
+            Format::Plim => write_annotated(out, program, plan),
+        })?;
+        if let Some(path) = &self.write_shared {
+            let layout = SharedLayout::from_plan(program, plan);
+            if layout.values.is_empty() {
+                output::note("no param has a place, so none is shared; try --place params,outputs");
+            }
+            output::to_path(path, &layout.to_json())?;
+        }
+        let Some(refusal) = report.refusal() else { return Ok(Answer::Yes) };
+        if !output.is_read_at_once() {
+            output::note(&format!("{source}: {refusal}"));
+        }
+        Ok(Answer::No)
+    }
+}
+
+/// Writes the graph with what the plan says of each node.
+fn write_annotated(
+    out: &mut dyn Write,
+    program: &ScheduledGraph<'_>,
+    plan: &VerifiedPlan,
+) -> io::Result<()> {
+    let mut graph = program.graph().clone();
+    annotate(program, plan).apply(&mut graph);
+    out.write_all(text::print(&graph).as_bytes())
+}
+
+/// Says that there is no plan: in the form that was asked for, where it can say so.
+fn refuse(
+    output: &Output<Format>,
+    source: &Source,
+    program: &dyn Program,
+    refusal: &str,
+    told: &Told,
+) -> Result<()> {
+    let style = bold(AnsiColor::Red);
+    match output.format {
+        Format::Text => output.write(|out| {
+            write_title(out, source, program)?;
+            writeln!(out, "{style}infeasible{style:#}: {}", output::one_line(refusal))
+        })?,
+        Format::Json => output.write(|out| write_infeasible(out, refusal, told))?,
+        // Without a plan there is nothing to draw or to list.
+        Format::Tsv | Format::Csv | Format::Svg | Format::Plim => {}
+    }
+    if !output.is_read_at_once() {
+        output::note(&format!("{source}: infeasible: {refusal}"));
+    }
+    Ok(())
+}
+
+fn write_infeasible(mut out: &mut dyn Write, reason: &str, told: &Told) -> io::Result<()> {
+    let object = json!({
+        "format": PLAN_FORMAT,
+        "arena_bytes": null,
+        "status": "infeasible",
+        "reason": reason,
+        "options": told,
+    });
+    serde_json::to_writer_pretty(&mut out, &object)?;
+    writeln!(out)
+}

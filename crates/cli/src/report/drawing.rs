@@ -1,0 +1,73 @@
+//! A packing to look at, time × address, whoever made it: as a map in letters with a legend here,
+//! as a picture in `svg`.
+
+use std::io::{self, Write};
+
+use plimsoll_pack::csv::Table;
+use plimsoll_pack::{Solution, Sweep};
+
+use super::map::{Map, colour, letter};
+use super::plain;
+use crate::size;
+
+/// A packing, and the levels to mark in it.
+#[derive(Clone, Copy)]
+pub(crate) struct Drawing<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) solution: &'a Solution,
+    pub(crate) sweep: &'a Sweep,
+    pub(crate) arena_bytes: u64,
+    pub(crate) bound_bytes: u64,
+    pub(crate) capacity: Option<u64>,
+}
+
+impl Drawing<'_> {
+    /// Writes the map and its legend, a blank line before each; nothing if there is nothing to see.
+    pub(crate) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Some(map) = Map::draw(&self.table.problem, self.sweep, self.solution) else {
+            return Ok(());
+        };
+        let (arena, bound) = (self.arena_bytes, self.bound_bytes);
+        let border = "-".repeat(map.columns());
+        let top = if arena == bound { " = bound" } else { "" };
+        writeln!(out, "\n{:>11} +{border}+{top}", size::short(arena))?;
+        for (span, cells) in map.lines() {
+            let is_bound = span.lo < bound && bound <= span.hi && bound < arena;
+            let mark = if is_bound { " < bound" } else { "" };
+            writeln!(out, "{:>11} |{cells}|{mark}", "")?;
+        }
+        writeln!(out, "{:>11} +{border}+ time", 0)?;
+        writeln!(out, "{:>11}  {}", "", map.moments())?;
+        self.write_legend(out)
+    }
+
+    fn write_legend(&self, out: &mut dyn Write) -> io::Result<()> {
+        let problem = &self.table.problem;
+        let lives: Vec<String> = problem.buffers().iter().map(|b| b.life.to_string()).collect();
+        let life_width = lives.iter().map(String::len).max().unwrap_or(0).max(4);
+        let number_width = self.arena_bytes.to_string().len().max(6);
+        for (id, life) in problem.ids().zip(&lives) {
+            // All or none have a letter.
+            let Some(letter) = letter(problem, id) else {
+                return writeln!(out, "\n. : + #  up to 1/4, 1/2, 3/4, all of a cell is in use");
+            };
+            if id.index() == 0 {
+                let (number, life) = (number_width, life_width);
+                writeln!(
+                    out,
+                    "\n   {:>number$}  {:>number$}  {:life$}  id",
+                    "offset", "size", "life"
+                )?;
+            }
+            let (offset, size) = (self.solution.offset(id), problem.buffer(id).size);
+            let style = colour(id);
+            writeln!(
+                out,
+                "{style}{letter}{style:#}  {offset:>number_width$}  {size:>number_width$}  \
+                 {life:life_width$}  {}",
+                plain(self.table.name(id))
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,127 @@
+//! A plan, told to people and to programs.
+//!
+//! A [`PlanReport`] is a verified plan with the program that it is for; `pictures` turns the
+//! buffers of each bank back into a packing, so that what draws packings draws plans.
+
+mod peak;
+mod pictures;
+mod text;
+
+use std::io::{self, Write};
+
+use plimsoll::{Place, Plan, Program, Role, Told, Totals, ValueId, write_plan, write_tsv};
+use plimsoll_pack::csv;
+
+use pictures::Picture;
+pub(crate) use text::write_title;
+
+use super::{Panel, levels, write_svg};
+use crate::input::Source;
+
+/// A plan, what it is for, and what was asked of it.
+pub(crate) struct PlanReport<'a> {
+    source: &'a Source,
+    program: &'a dyn Program,
+    plan: &'a Plan,
+    totals: Totals,
+    budget: Option<u64>,
+    pictures: Vec<Picture>,
+}
+
+impl<'a> PlanReport<'a> {
+    pub(crate) fn new(
+        source: &'a Source,
+        program: &'a dyn Program,
+        plan: &'a Plan,
+        budget: Option<u64>,
+    ) -> Self {
+        let totals = Totals::new(program, plan);
+        PlanReport { source, program, plan, totals, budget, pictures: Picture::all(program, plan) }
+    }
+
+    /// Why the answer is no, in a line; `None` if it is yes.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        let (arena, bound) = (self.totals.arena_bytes, self.totals.lower_bound_bytes);
+        let budget = self.budget.filter(|budget| arena > *budget)?;
+        let hope = if bound > budget {
+            format!("the lower bound of {bound} is above it too, so no packing of this order fits")
+        } else {
+            format!("the lower bound of {bound} is not above it, so a better packing may exist")
+        };
+        Some(format!("over budget: the arena has {arena} bytes, the budget is {budget}; {hope}"))
+    }
+
+    /// Writes the plan as JSON.
+    pub(crate) fn write_json(&self, out: &mut dyn Write, told: Told) -> io::Result<()> {
+        out.write_all(write_plan(self.program, self.plan, told).as_bytes())
+    }
+
+    /// Writes a row for each value that has a place of its own.
+    pub(crate) fn write_tsv(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(write_tsv(self.program, self.plan).as_bytes())
+    }
+
+    /// Writes the packing below the plan, all banks in one table.
+    pub(crate) fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (table, solution) = pictures::all_banks(self.program, self.plan);
+        csv::write_solution(out, &table, &solution)
+    }
+
+    /// Writes a picture of each bank.
+    pub(crate) fn write_svg(&self, out: &mut dyn Write) -> io::Result<()> {
+        let many = self.pictures.len() > 1;
+        let panels: Vec<Panel<'_>> = self
+            .pictures
+            .iter()
+            .map(|picture| {
+                let name = if many { format!("{}: ", picture.name) } else { String::new() };
+                let levels = levels(picture.bytes, picture.bound_bytes);
+                let caption = format!("{}: {name}{levels}", self.source);
+                Panel { caption, drawing: picture.drawing() }
+            })
+            .collect();
+        write_svg(out, &self.source.to_string(), &panels)
+    }
+}
+
+/// Bytes of one kind of values, in banks and in the caller's memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Split {
+    inside: u64,
+    outside: u64,
+}
+
+/// The whole picture: what is where, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Boundaries {
+    weights: Split,
+    inputs: Split,
+    outputs: Split,
+}
+
+impl Boundaries {
+    fn new(program: &dyn Program, plan: &Plan) -> Self {
+        let mut sums = Boundaries::default();
+        for (index, place) in plan.places.iter().enumerate() {
+            let info = program.value(ValueId::new(index));
+            let split = match info.role {
+                Role::Param | Role::Constant => &mut sums.weights,
+                Role::Input => &mut sums.inputs,
+                Role::Temporary if info.output => &mut sums.outputs,
+                Role::Temporary => continue,
+            };
+            match place {
+                // A view adds nothing to its root, unless only the view is an output.
+                _ if info.view_of.is_some() && info.role != Role::Temporary => {}
+                Place::Bank(_) => split.inside += info.bytes,
+                Place::External => split.outside += info.bytes,
+                Place::Outside { .. } | Place::Elided => {}
+            }
+        }
+        sums
+    }
+
+    fn outside(&self) -> u64 {
+        self.weights.outside + self.inputs.outside + self.outputs.outside
+    }
+}

@@ -1,0 +1,172 @@
+//! The plan for people: totals, the whole picture, the peak, a map of each bank.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use plimsoll::{Execution, ValueId};
+
+use super::peak::Peak;
+use super::{Boundaries, PlanReport, Split};
+use crate::input::Source;
+use crate::output::one_line;
+use crate::report::{bold, gap, plain, saving_in_words};
+use crate::size;
+
+/// So many values are shown at the peak.
+const MOST_ALIVE: usize = 8;
+
+impl PlanReport<'_> {
+    /// Writes all of it.
+    pub(crate) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_title(out, self.source, self.program)?;
+        self.write_totals(out)?;
+        self.write_boundaries(out)?;
+        self.write_banks(out)?;
+        self.write_peak(out)?;
+        for picture in &self.pictures {
+            if self.pictures.len() > 1 && picture.bytes > 0 {
+                writeln!(out, "\n{}", plain(&picture.name))?;
+            }
+            picture.drawing().write_text(out)?;
+        }
+        match self.refusal() {
+            Some(refusal) => {
+                let style = bold(AnsiColor::Red);
+                writeln!(out, "\n{style}{refusal}{style:#}")
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn write_totals(&self, out: &mut dyn Write) -> io::Result<()> {
+        let totals = &self.totals;
+        let style = Style::new().bold();
+        let arena = format!("{style}{}{style:#}", size::long(totals.arena_bytes));
+        line(out, "arena", &arena)?;
+        let bound = size::long(totals.lower_bound_bytes);
+        line(out, "lower bound", &format!("{bound}, with this order and this sharing"))?;
+        line(out, "gap", &gap(totals.arena_bytes, totals.lower_bound_bytes))?;
+        let (colour, status) = if self.plan.derivation.optimal {
+            (AnsiColor::Green, ("optimal", "no arena can be smaller"))
+        } else {
+            (AnsiColor::Yellow, ("feasible", "valid, but a smaller arena may exist"))
+        };
+        let style = bold(colour);
+        line(out, "status", &format!("{style}{}{style:#}: {}", status.0, status.1))?;
+        if !self.plan.derivation.won_by.is_empty() {
+            line(out, "won by", &self.plan.derivation.won_by)?;
+        }
+        line(out, "unshared", &size::long(totals.unshared_bytes))?;
+        let saved = i128::from(totals.unshared_bytes) - i128::from(totals.arena_bytes);
+        let saved = i64::try_from(saved).unwrap_or(0);
+        line(out, "saved", &saving_in_words(saved, totals.unshared_bytes))?;
+        let members = self.plan.derivation.members.iter().flatten();
+        let in_place = members.filter(|member| member.took_over.is_some()).count();
+        let values = (0..self.program.values()).map(ValueId::new);
+        let views = values.filter(|value| self.program.value(*value).view_of.is_some()).count();
+        line(
+            out,
+            "in place",
+            &count(in_place, "value takes", "values take", "over the bytes of others"),
+        )?;
+        line(out, "views", &count(views, "value is a part", "values are parts", "of others"))?;
+        let Some(budget) = self.budget else { return Ok(()) };
+        let verdict = match budget.checked_sub(totals.arena_bytes) {
+            Some(0) => "fits exactly".to_owned(),
+            Some(spare) => format!("fits, {} to spare", size::long(spare)),
+            None => format!("{} too small", size::long(totals.arena_bytes - budget)),
+        };
+        line(out, "budget", &format!("{}: {verdict}", size::long(budget)))
+    }
+
+    fn write_boundaries(&self, out: &mut dyn Write) -> io::Result<()> {
+        let sums = Boundaries::new(self.program, self.plan);
+        writeln!(out)?;
+        line(out, "weights", &where_bytes_are(sums.weights))?;
+        line(out, "inputs", &where_bytes_are(sums.inputs))?;
+        line(out, "outputs", &where_bytes_are(sums.outputs))?;
+        let total = self.totals.arena_bytes.saturating_add(sums.outside());
+        line(out, "total", &format!("{}, arena and outside together", size::long(total)))
+    }
+
+    fn write_banks(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.pictures.len() < 2 {
+            return Ok(());
+        }
+        writeln!(out)?;
+        for picture in &self.pictures {
+            let of = picture.capacity.map_or(String::new(), |c| format!(" of {}", size::short(c)));
+            let buffers = count(picture.buffers, "buffer", "buffers", "");
+            let bytes = size::long(picture.bytes);
+            writeln!(out, "bank {}: {bytes}{of}, {}", plain(&picture.name), buffers.trim_end())?;
+        }
+        Ok(())
+    }
+
+    fn write_peak(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Some(peak) = Peak::find(self.program, self.plan) else { return Ok(()) };
+        writeln!(out)?;
+        line(out, "peak", &format!("{} {}", size::long(peak.bytes), peak.when))?;
+        // The last line may have to say how many more there are.
+        let shown = match peak.alive.len() {
+            n if n > MOST_ALIVE => MOST_ALIVE - 1,
+            n => n,
+        };
+        let (shown, rest) = peak.alive.split_at(shown);
+        let names: Vec<String> = shown.iter().map(|alive| plain(&alive.name)).collect();
+        let bytes_width = peak.bytes.to_string().len();
+        let name_width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        for (alive, name) in shown.iter().zip(&names) {
+            let (bytes, life) = (alive.bytes, &alive.life);
+            writeln!(out, "{:12} {bytes:>bytes_width$}  {name:name_width$}  {life}", "")?;
+        }
+        if !rest.is_empty() {
+            let bytes: u64 = rest.iter().map(|alive| alive.bytes).sum();
+            writeln!(out, "{:12} {bytes:>bytes_width$}  in {} more", "", rest.len())?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes what the plan is for.
+pub(crate) fn write_title(
+    out: &mut dyn Write,
+    source: &Source,
+    program: &dyn plimsoll::Program,
+) -> io::Result<()> {
+    let steps = count(program.steps(), "step", "steps", "");
+    let values = count(program.values(), "value", "values", "");
+    let execution = match program.execution() {
+        Execution::InOrder => "in order",
+        Execution::Partial => "in any order that the data allow",
+        Execution::Queues => "on queues",
+    };
+    let size = format!("{}, {}, {execution}", steps.trim_end(), values.trim_end());
+    match source {
+        Source::Sample => writeln!(
+            out,
+            "the built-in sample, a little residual network: {size}\n\
+             (`plimsoll plan FILE` plans your own)\n"
+        ),
+        source => writeln!(out, "{}: {size}\n", one_line(&source.to_string())),
+    }
+}
+
+fn line(out: &mut dyn Write, label: &str, value: &str) -> io::Result<()> {
+    writeln!(out, "{label:<12} {value}")
+}
+
+fn count(number: usize, one: &str, many: &str, rest: &str) -> String {
+    format!("{number} {} {rest}", if number == 1 { one } else { many })
+}
+
+fn where_bytes_are(Split { inside, outside }: Split) -> String {
+    match (inside, outside) {
+        (0, 0) => "none".to_owned(),
+        (0, outside) => format!("{}, outside of the arena", size::long(outside)),
+        (inside, 0) => format!("{}, in the arena", size::long(inside)),
+        (inside, outside) => {
+            format!("{} in the arena, {} outside", size::long(inside), size::long(outside))
+        }
+    }
+}

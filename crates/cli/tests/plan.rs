@@ -1,0 +1,329 @@
+//! Plans through the command line: exact numbers for every option, files that come back, and that
+//! names, processes and threads change nothing.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn run(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(args).stdin(Stdio::null()).output().expect("it runs")
+}
+
+fn run_with_stdin(args: &[&str], stdin: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it runs");
+    let _ = child.stdin.take().expect("piped").write_all(stdin.as_bytes());
+    child.wait_with_output().expect("it ends")
+}
+
+fn code(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    str::from_utf8(bytes).expect("text")
+}
+
+/// A model of the snapshots, where the arithmetic is written down.
+fn model(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/plan.in");
+    folder.join(name).to_str().expect("a plain path").to_owned()
+}
+
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("plan-{name}"));
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).expect("a folder for tests");
+    path
+}
+
+fn path(folder: &Path, name: &str) -> String {
+    folder.join(name).to_str().expect("a plain path").to_owned()
+}
+
+/// The plan as JSON; offsets are multiples of 1, so that numbers are sums.
+fn plan(name: &str, args: &[&str]) -> Value {
+    let name = model(name);
+    let mut all = vec!["plan", &name, "--align", "1", "--format", "json"];
+    all.extend(args);
+    let output = run(&all);
+    assert_eq!(code(&output), Some(0), "{args:?}: {}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn arena(name: &str, args: &[&str]) -> u64 {
+    plan(name, args)["arena_bytes"].as_u64().expect("a number")
+}
+
+fn offsets(plan: &Value) -> Vec<Option<u64>> {
+    let values = plan["values"].as_array().expect("values");
+    values.iter().map(|value| value["offset"].as_u64()).collect()
+}
+
+fn offset_of(plan: &Value, name: &str) -> Option<u64> {
+    let values = plan["values"].as_array().expect("values");
+    values.iter().find(|value| value["name"] == name).expect(name)["offset"].as_u64()
+}
+
+#[test]
+fn what_is_placed_at_the_boundary_is_chosen() {
+    // a + b = 600; x = 100, w = 300, c = 50 live all the time.
+    assert_eq!(arena("tiny.plim", &[]), 600);
+    assert_eq!(arena("tiny.plim", &["--place", "none"]), 600);
+    assert_eq!(arena("tiny.plim", &["--place", "inputs"]), 700);
+    assert_eq!(arena("tiny.plim", &["--place", "params,constants,outputs"]), 950);
+    assert_eq!(arena("tiny.plim", &["--place", "all"]), 1050);
+    assert_eq!(arena("tiny.plim", &["--preset", "inference"]), 1064); // c takes 64
+    assert_eq!(arena("tiny.plim", &["--preset", "inference", "--min-slot", "0"]), 1050);
+    assert_eq!(offset_of(&plan("tiny.plim", &["--preset", "activations"]), "y"), None);
+}
+
+#[test]
+fn inputs_are_reclaimed_only_if_that_is_said() {
+    // x is read by the first step only: x + a = 300, then a + b = 600.
+    assert_eq!(arena("tiny.plim", &["--place", "inputs,outputs"]), 700);
+    assert_eq!(arena("tiny.plim", &["--place", "inputs,outputs", "--reclaim-inputs"]), 600);
+}
+
+#[test]
+fn guards_and_least_slots_are_added() {
+    // With all placed 1050: 10 behind x, w and c; y is not there at the peak.
+    assert_eq!(arena("tiny.plim", &["--place", "all", "--guard", "10"]), 1080);
+    assert_eq!(arena("tiny.plim", &["--place", "all", "--guard", "inputs=10,params=1KiB"]), 2084);
+    // x + y = 200, and an address for what is empty.
+    assert_eq!(arena("empty.plim", &["--place", "inputs,outputs"]), 200);
+    assert_eq!(arena("empty.plim", &["--place", "inputs,outputs", "--min-slot", "64"]), 264);
+}
+
+#[test]
+fn in_place_and_reuse_can_be_off() {
+    // r over a: 200 + 50. Not so: a + r = 400, and y fits where a was.
+    assert_eq!(arena("relu.plim", &[]), 250);
+    assert_eq!(arena("relu.plim", &["--no-in-place"]), 400);
+    assert_eq!(arena("relu.plim", &["--kernels", "views"]), 400);
+    // Everything apart is the sum.
+    let apart = plan("relu.plim", &["--no-reuse"]);
+    assert_eq!(apart["arena_bytes"], 450);
+    assert_eq!(apart["unshared_bytes"], 450);
+    assert_eq!(arena("tiny.plim", &["--no-reuse"]), 700);
+    // Only b, the second matmul: a and y share 200 bytes beside it.
+    assert_eq!(arena("tiny.plim", &["--no-reuse=matmul:1"]), 600);
+    // Only a: it keeps its 200 bytes while b + y = 500.
+    assert_eq!(arena("tiny.plim", &["--no-reuse=MatMul:0-0"]), 700);
+    assert_eq!(arena("tiny.plim", &["--no-reuse=matmul:7-9"]), 600);
+}
+
+#[test]
+fn views_cost_nothing_unless_kernels_copy() {
+    // f is a: 200 + 50. A copy: a + f = 400.
+    assert_eq!(arena("views.plim", &[]), 250);
+    assert_eq!(arena("views.plim", &["--kernels", "copying"]), 400);
+}
+
+#[test]
+fn widths_and_sizes_change_what_values_take() {
+    assert_eq!(arena("tiny.plim", &["--width", "four"]), 2400);
+    assert_eq!(arena("tiny.plim", &["--width", "int-wide"]), 2400);
+    assert_eq!(arena("tiny.plim", &["--width", "half-wide"]), 600);
+    let with_sizes = plan("tiny.plim", &["--sizes", &model("sizes.json")]);
+    assert_eq!(with_sizes["arena_bytes"], 1400); // a is 1000
+    assert_eq!(with_sizes["options"]["sizes"]["a"], 1000);
+}
+
+#[test]
+fn the_order_can_be_given() {
+    assert_eq!(arena("branches.plim", &[]), 120);
+    assert_eq!(arena("branches.plim", &["--order", "given"]), 120);
+    for order in ["order.txt", "order.json"] {
+        let plan = plan("branches.plim", &["--order", &model(order)]);
+        assert_eq!(plan["arena_bytes"], 210, "{order}");
+        assert_eq!(plan["schedule"], serde_json::json!(["a", "c", "b", "d", "y"]), "{order}");
+    }
+}
+
+#[test]
+fn banks_are_filled_in_order_and_within_their_limits() {
+    let bank_bytes = |args: &[&str]| {
+        let plan = plan("tiny.plim", args);
+        let banks = plan["banks"].as_array().expect("banks").clone();
+        let bank = |bank: &Value| {
+            let name = bank["name"].as_str().expect("a name").to_owned();
+            (name, bank["bytes"].as_u64().expect("bytes"))
+        };
+        banks.iter().map(bank).collect::<Vec<_>>()
+    };
+    let named = |rows: &[(&str, u64)]| {
+        rows.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)).collect::<Vec<_>>()
+    };
+    let two = ["--bank", "sram=256", "--bank", "dram"];
+    assert_eq!(bank_bytes(&two), named(&[("sram", 200), ("dram", 400)]));
+    // Only y is small enough for a buffer of the first.
+    let small = ["--bank", "sram=256,buffer=100", "--bank", "dram"];
+    assert_eq!(bank_bytes(&small), named(&[("sram", 100), ("dram", 600)]));
+    let roles = ["--place", "params,outputs", "--bank", "flash,roles=params", "--bank", "dram"];
+    assert_eq!(bank_bytes(&roles), named(&[("flash", 300), ("dram", 600)]));
+    // a and y in one bank of 400, b in a copy of it, or the other way round.
+    let repeated: u64 = bank_bytes(&["--bank", "vram=400,repeat"]).iter().map(|b| b.1).sum();
+    assert_eq!(repeated, 600);
+    let aligned = ["--bank", "dram,align=256"];
+    // b at 0 and a at 512, or a at 0 and b at 256: 656.
+    assert_eq!(bank_bytes(&aligned), named(&[("dram", 656)]));
+}
+
+#[test]
+fn weights_are_shared_by_two_plans() {
+    let folder = folder("shared");
+    let (layout, forward) = (path(&folder, "weights.json"), path(&folder, "forward.json"));
+    let model_path = model("forward.plim");
+    let place = ["plan", &model_path, "--align", "1", "--place", "params,outputs"];
+    let more = ["--write-shared", &layout, "-o", &forward];
+    assert_eq!(code(&run(&[&place[..], &more[..]].concat())), Some(0));
+    let lent: Value = serde_json::from_slice(&fs::read(&layout).expect("written")).expect("JSON");
+    assert_eq!(lent["values"].as_object().expect("values").len(), 2);
+
+    for from in [&layout, &forward] {
+        let backward = plan("backward.plim", &["--shared-from", from]);
+        let w = lent["values"]["w"]["offset"].as_u64();
+        assert_eq!(offset_of(&backward, "w"), w, "{from}");
+        // g does not touch w (300 bytes) nor v (60 bytes), wherever they are.
+        let (g, v) = (offset_of(&backward, "g").expect("placed"), &lent["values"]["v"]["offset"]);
+        for (start, bytes) in [(w.expect("lent"), 300), (v.as_u64().expect("lent"), 60)] {
+            assert!(g + 80 <= start || start + bytes <= g, "{from}: {g} meets {start}");
+        }
+    }
+    let model_path = model("tiny.plim");
+    let output = run(&["plan", &model_path, "--write-shared", &layout]);
+    assert!(text(&output.stderr).contains("no param has a place"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_budget_is_kept_or_refused() {
+    let model = model("tiny.plim");
+    let with = |budget, format| {
+        run(&["plan", &model, "--align", "1", "--budget", budget, "--format", format])
+    };
+    assert_eq!(code(&with("600", "text")), Some(0));
+    assert!(text(&with("1KiB", "text").stdout).contains("fits, 424 bytes to spare"));
+    let output = with("599", "text");
+    assert_eq!((code(&output), text(&output.stderr)), (Some(1), ""));
+    assert!(text(&output.stdout).ends_with(
+        "over budget: the arena has 600 bytes, the budget is 599; the lower bound of 600 is above \
+         it too, so no packing of this order fits\n"
+    ));
+    let output = with("599", "json");
+    assert_eq!(code(&output), Some(1));
+    assert!(text(&output.stderr).contains("tiny.plim: over budget: the arena has 600 bytes"));
+    // A rule alone may stay above the bound: then there is hope.
+    let output = run(&["plan", &self::model("partial.plim"), "--align", "1", "--budget", "75"]);
+    assert!(text(&output.stdout).contains("the lower bound of 70 is not above it"));
+}
+
+#[test]
+fn names_processes_and_threads_change_nothing() {
+    let graph = fs::read_to_string(model("branches.plim")).expect("there");
+    let mut renamed = graph.clone();
+    for (old, new) in [("a", "zz"), ("b", "Y9"), ("c", "\"a b\""), ("d", "b"), ("y", "last")] {
+        // Names stand before `:`, or between brackets and commas.
+        for (before, after) in [("\n", ":"), ("(", ")"), ("(", ","), (" ", ")"), ("output ", "\n")]
+        {
+            let from = format!("{before}{old}{after}");
+            renamed = renamed.replace(&from, &format!("{before}<{new}>{after}"));
+        }
+    }
+    let renamed = renamed.replace(['<', '>'], "");
+    assert!(renamed.contains("\"a b\": u8[100]") && renamed.contains("output last"), "{renamed}");
+    let plan = |graph: &str, threads| {
+        let output =
+            run_with_stdin(&["plan", "-", "--format", "json", "--threads", threads], graph);
+        assert_eq!(code(&output), Some(0), "{}", text(&output.stderr));
+        output.stdout
+    };
+    let first = plan(&graph, "1");
+    assert_eq!(first, plan(&graph, "1"));
+    assert_eq!(first, plan(&graph, "8"));
+    let parsed = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).expect("JSON");
+    assert_eq!(offsets(&parsed(&first)), offsets(&parsed(&plan(&renamed, "1"))));
+}
+
+#[test]
+fn what_plan_writes_verify_accepts() {
+    let folder = folder("verify");
+    let all = ["--place", "all", "--guard", "10", "--min-slot", "64"];
+    let cases: [(&str, &[&str]); 9] = [
+        ("tiny.plim", &[]),
+        ("tiny.plim", &all),
+        ("tiny.plim", &["--width", "four", "--bank", "sram=1KiB", "--bank", "dram"]),
+        ("empty.plim", &all),
+        ("relu.plim", &["--no-reuse"]),
+        ("views.plim", &["--kernels", "copying"]),
+        ("partial.plim", &[]),
+        ("scratch.plim", &[]),
+        ("names.plim", &[]),
+    ];
+    for (name, args) in cases {
+        let (model, plan) = (model(name), path(&folder, "plan.json"));
+        let output = run(&[&["plan", &model, "-o", &plan][..], args].concat());
+        assert_eq!(code(&output), Some(0), "{name} {args:?}: {}", text(&output.stderr));
+        let output = run(&["verify", &model, &plan]);
+        let said = text(&output.stdout);
+        assert!(said.starts_with("valid: arena "), "{name} {args:?}: {said}");
+        assert_eq!(code(&output), Some(0), "{name} {args:?}");
+    }
+    // Sizes and order come with the plan.
+    let (model, plan) = (model("branches.plim"), path(&folder, "ordered.json"));
+    let sizes = path(&folder, "sizes.json");
+    fs::write(&sizes, "{\"c\": 999}").expect("written");
+    let order = self::model("order.txt");
+    run(&["plan", &model, "--order", &order, "--sizes", &sizes, "-o", &plan]);
+    assert_eq!(code(&run(&["verify", &model, &plan])), Some(0));
+}
+
+#[test]
+fn the_packing_below_a_plan_can_be_checked() {
+    let folder = folder("csv");
+    let packing = path(&folder, "packing.csv");
+    for name in ["tiny.plim", "scratch.plim", "branches.plim", "names.plim"] {
+        run(&["plan", &model(name), "-o", &packing]);
+        let output = run(&["check", &packing, &packing]);
+        assert_eq!(code(&output), Some(0), "{name}: {}", text(&output.stdout));
+    }
+    let output = run(&["plan", "-o", &packing]);
+    assert!(text(&output.stderr).contains("built-in sample"));
+    assert_eq!(code(&run(&["check", &packing, &packing])), Some(0));
+}
+
+#[test]
+fn a_picture_has_a_panel_for_each_bank() {
+    let svg = |args: &[&str]| {
+        let model = model("tiny.plim");
+        let output = run(&[&["plan", &model, "--format", "svg"][..], args].concat());
+        text(&output.stdout).to_owned()
+    };
+    assert_eq!(svg(&[]).matches(">address</text>").count(), 1);
+    let two = svg(&["--bank", "sram=256", "--bank", "dram"]);
+    assert_eq!(two.matches(">address</text>").count(), 2);
+    assert!(two.contains("tiny.plim: sram: arena 200 bytes"), "{two}");
+    let names = run(&["plan", &model("names.plim"), "--format", "svg"]).stdout;
+    assert!(text(&names).contains("&lt;/title&gt;&amp;"));
+    assert!(!text(&names).contains('\u{1b}'));
+}
+
+#[test]
+fn a_training_graph_is_read_from_json() {
+    let graph = r#"{"tensors": [
+        {"id": 0, "name": "x", "bytes": 100, "dtype": "uint8", "shape": [100], "stride": [1], "kind": "input"},
+        {"id": 1, "name": "a", "bytes": 200, "dtype": "uint8", "shape": [200], "stride": [1], "kind": "intermediate"},
+        {"id": 2, "name": "y", "bytes": 50, "dtype": "uint8", "shape": [50], "stride": [1], "kind": "output"}],
+      "nodes": [
+        {"id": 0, "op": "aten.mm.default", "inputs": [0], "outputs": [1]},
+        {"id": 1, "op": "aten.mm.default", "inputs": [1], "outputs": [2]}],
+      "outputs": [2]}"#;
+    let output = run_with_stdin(&["plan", "-", "--align", "1", "--format", "json"], graph);
+    let plan: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(plan["arena_bytes"], 250); // a is read while y is written
+}
