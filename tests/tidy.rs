@@ -26,12 +26,14 @@ type Rule = fn(&File) -> Vec<Finding>;
 type About = fn(&str) -> bool;
 
 /// Name, the files that it is about, and the rule.
-const RULES: [(&str, About, Rule); 9] = [
+const RULES: [(&str, About, Rule); 11] = [
     ("every module has a doc", is_rust, starts_with_a_doc),
     ("files are short", is_source, is_short),
     ("only the command line touches the world", is_pure_source, touches_nothing),
     ("the checkers know nothing of the packers", is_checker, imports_no_packer),
+    ("the verifier knows nothing of the planner", is_verifier, imports_only_the_contract),
     ("the packing core has no dependencies", is_pack_manifest, has_no_dependencies),
+    ("the planner depends on little", is_planner_manifest, depends_on_little),
     ("nobody depends on the command line", is_other_manifest, does_not_depend_on_cli),
     ("nothing is left to do", is_text, has_nothing_left_to_do),
     ("no path of one machine", is_text, has_no_absolute_path),
@@ -128,6 +130,15 @@ fn is_checker(path: &str) -> bool {
     is_source(path) && path.starts_with("crates/pack/src/check/")
 }
 
+/// The verifier, without its tests, which may know everything.
+fn is_verifier(path: &str) -> bool {
+    is_source(path) && path.starts_with("crates/plimsoll/src/verify/")
+}
+
+fn is_planner_manifest(path: &str) -> bool {
+    path == "crates/plimsoll/Cargo.toml"
+}
+
 fn is_pack_manifest(path: &str) -> bool {
     path == "crates/pack/Cargo.toml"
 }
@@ -222,6 +233,79 @@ fn imports_none_of(file: &File, modules: &[&str]) -> Vec<Finding> {
         Some(finding(number, format!("uses crate::{module}")))
     });
     found.collect()
+}
+
+/// What the verifier may know of its own crate: the program, the plan, and their words.
+const CONTRACT: [&str; 4] = ["ids", "plan", "point", "program"];
+
+/// Paths of the verifier: into its own crate only the contract, never by its root (`crate::Plan`
+/// hides where it is from), and of the packing core only what a span is.
+fn imports_only_the_contract(file: &File) -> Vec<Finding> {
+    let in_trace = file.path.contains("/verify/trace/");
+    let mut found = Vec::new();
+    for (number, line) in code_lines(&file.text) {
+        // `crate::plan(…)` is the planner, `crate::plan::Plan` is not.
+        let module = |name: &str| line.contains(&format!("crate::{name}::"));
+        let own = paths(line, "crate::").filter(|n| !CONTRACT.contains(n) || !module(n));
+        found.extend(own.map(|name| finding(number, format!("uses crate::{name}"))));
+        let core = paths(line, "plimsoll_pack::").filter(|name| *name != "Span");
+        found.extend(core.map(|name| finding(number, format!("uses plimsoll_pack::{name}"))));
+        let serde = ["serde", "serde_json"].iter().find(|name| has_word(line, name));
+        if let Some(name) = serde.filter(|_| !in_trace) {
+            found.push(finding(number, format!("uses {name}, which is for traces")));
+        }
+        // From the verifier's own root up is the rest of the crate.
+        let depth = file.path.split("/verify/").nth(1).map_or(0, |inner| {
+            let folders = inner.matches('/').count();
+            if inner.ends_with("mod.rs") { folders } else { folders + 1 }
+        });
+        if line.contains(&"super::".repeat(depth + 1)) {
+            found.push(finding(number, "leaves crate::verify by `super`"));
+        }
+    }
+    found
+}
+
+/// Lines of code, with their numbers: neither comments nor unit tests.
+fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    lines(without_tests(text)).filter(|(_, line)| !line.trim_start().starts_with("//"))
+}
+
+/// The names that follow `prefix` in a line: `ids` in `use crate::ids::StepId`, `{` and what is
+/// behind it in `use crate::{ids, plan}`.
+fn paths<'a>(line: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let starts = line.match_indices(prefix).map(move |(at, _)| (at, &line[at + prefix.len()..]));
+    let whole = starts.filter(move |(at, _)| !line[..*at].ends_with(is_part));
+    whole.map(move |(_, rest)| {
+        let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        if end == 0 { rest } else { &rest[..end] }
+    })
+}
+
+/// What the planner may depend on, outside of its tests.
+const LITTLE: [&str; 3] = ["plimsoll-pack", "serde", "serde_json"];
+
+fn depends_on_little(file: &File) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut in_dependencies = false;
+    for (number, line) in lines(&file.text) {
+        if line.starts_with('[') {
+            in_dependencies = line == "[dependencies]";
+            let other = line.starts_with("[dependencies.")
+                || line.starts_with("[build-dependencies")
+                || line.contains(".dependencies");
+            if other {
+                found.push(finding(number, format!("has {line}")));
+            }
+        } else if in_dependencies && let Some((name, _)) = line.split_once(['=', '.']) {
+            let name = name.trim();
+            if !name.starts_with('#') && !LITTLE.contains(&name) {
+                found.push(finding(number, format!("depends on {name}")));
+            }
+        }
+    }
+    found
 }
 
 fn has_no_dependencies(file: &File) -> Vec<Finding> {
@@ -374,6 +458,43 @@ fn a_packer_in_a_checker_is_found() {
     let code = "use crate::problem::Life;\nuse crate::sweep::Sweep;\nlet a = crate::solve(b);\n";
     assert_eq!(findings(imports_no_packer, code), [2, 3]);
     assert_eq!(findings(imports_no_packer, "use crate::solution::Solution;\n"), []);
+}
+
+/// As [`findings`], for a rule that looks at the path.
+fn findings_at(rule: Rule, path: &str, text: &str) -> Vec<usize> {
+    let file = File { path: path.to_owned(), text: text.to_owned() };
+    rule(&file).into_iter().map(|f| f.line).collect()
+}
+
+#[test]
+fn the_planner_in_the_verifier_is_found() {
+    let rule: Rule = imports_only_the_contract;
+    let places = "crates/plimsoll/src/verify/places.rs";
+    let fine = "//! [`Program`](crate::Program)\nuse plimsoll_pack::Span;\nuse crate::ids::StepId;\n\
+                use super::facts::Facts;\nlet a = crate::point::Point(0);\n\
+                \n#[cfg(test)]\nmod tests {\n    use crate::testing::chain;\n}\n";
+    assert_eq!(findings_at(rule, places, fine), []);
+    let code = "use crate::liveness::needs;\nlet a = crate::plan(b);\nuse crate::{plan, reuse};\n\
+                use plimsoll_pack::{Span, solve};\nuse super::super::lower::items;\n\
+                use serde::Deserialize;\nlet b = plimsoll_pack::Sweep::new(c);\n";
+    assert_eq!(findings_at(rule, places, code), [1, 2, 3, 4, 5, 6, 7]);
+    let trace = "crates/plimsoll/src/verify/trace/check.rs";
+    let deeper = "use serde::Deserialize;\nuse super::super::facts::Facts;\n";
+    assert_eq!(findings_at(rule, trace, deeper), []);
+    assert_eq!(findings_at(rule, trace, "use super::super::super::door::Checked;\n"), [1]);
+    assert!(is_verifier(places) && is_verifier(trace));
+    assert!(!is_verifier("crates/plimsoll/src/verify/tests/scale.rs"));
+    assert!(!is_verifier("crates/plimsoll/src/reuse.rs"));
+}
+
+#[test]
+fn a_new_dependency_of_the_planner_is_found() {
+    let fine = "[dependencies]\nserde = { workspace = true }\n# why\nplimsoll-pack.workspace = true\n\
+                [dev-dependencies]\nrand = \"1\"\n";
+    assert_eq!(findings(depends_on_little, fine), []);
+    let more = "[dependencies]\nserde_json = \"1\"\nrand = \"1\"\n[dependencies.clap]\n\
+                [build-dependencies]\ncc = \"1\"\n[target.'cfg(unix)'.dependencies]\n";
+    assert_eq!(findings(depends_on_little, more), [3, 4, 5, 7]);
 }
 
 #[test]
