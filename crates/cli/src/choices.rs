@@ -93,7 +93,7 @@ fn parse_no_reuse(text: &str) -> Result<NoReuse, String> {
 impl ChoiceArgs {
     /// The options; `None` if only the list of algorithms was asked for, which is printed then.
     pub(crate) fn resolve(&self) -> Result<Option<Options>> {
-        let Some(pack) = self.packing.resolve()? else { return Ok(None) };
+        let Some(pack) = self.packing.resolve(Options::default().pack)? else { return Ok(None) };
         if let Err(error) = bank::check_names(&self.banks) {
             bail!("--bank: {error}");
         }

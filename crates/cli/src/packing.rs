@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use anyhow::Result;
-use clap::Args;
-use plimsoll_pack::{Algorithm, Options};
+use clap::{Args, ValueEnum};
+use plimsoll_pack::{Algorithm, Effort, Options};
 
 use crate::output;
 
@@ -15,9 +15,37 @@ pub(crate) struct PackingArgs {
     #[arg(long, value_name = "NAME", value_parser = parse_choice)]
     algorithm: Option<Choice>,
 
+    /// How much work to put into a packing that the quick rules leave above its lower bound
+    #[arg(long, value_enum)]
+    effort: Option<EffortArg>,
+
     /// How many algorithms run at once; the answer does not depend on it [default: 1]
     #[arg(long, value_name = "N", value_parser = parse_threads)]
     threads: Option<NonZeroUsize>,
+}
+
+/// What can follow `--effort`. Work is counted, not timed: the answer is the same on any machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum EffortArg {
+    /// The quick rules only
+    Fast,
+    /// A second or two of search
+    Default,
+    /// About a minute of search
+    High,
+    /// Search until the optimum is proven, however long that takes
+    Exhaustive,
+}
+
+impl From<EffortArg> for Effort {
+    fn from(effort: EffortArg) -> Self {
+        match effort {
+            EffortArg::Fast => Effort::Fast,
+            EffortArg::Default => Effort::Default,
+            EffortArg::High => Effort::High,
+            EffortArg::Exhaustive => Effort::Exhaustive,
+        }
+    }
 }
 
 /// What can follow `--algorithm`.
@@ -41,8 +69,11 @@ fn parse_threads(number: &str) -> Result<NonZeroUsize, String> {
 
 impl PackingArgs {
     /// The options; `None` if only the list of algorithms was asked for, which is printed then.
-    pub(crate) fn resolve(&self) -> Result<Option<Options>> {
-        let mut options = Options::default();
+    /// What is not said stays as it is in `options`.
+    pub(crate) fn resolve(&self, mut options: Options) -> Result<Option<Options>> {
+        if let Some(effort) = self.effort {
+            (options.effort, options.work) = (effort.into(), None);
+        }
         options.threads = self.threads.map_or(1, NonZeroUsize::get);
         match self.algorithm {
             Some(Choice::List) => return list_algorithms().map(|()| None),

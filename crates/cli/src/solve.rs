@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use plimsoll_pack::{csv, solve};
+use plimsoll_pack::{Options, csv, solve};
 
 use crate::Answer;
 use crate::input::{ProblemArgs, Source};
@@ -73,7 +73,7 @@ impl output::Format for Format {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
-    let Some(options) = args.packing.resolve()? else { return Ok(Answer::Yes) };
+    let Some(options) = args.packing.resolve(Options::default())? else { return Ok(Answer::Yes) };
     let output = args.output.resolve()?;
     let source = args.problem.as_deref().map_or(Source::Sample, Source::named);
     let table = args.how_to_read.read(&source)?;

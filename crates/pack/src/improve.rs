@@ -36,10 +36,10 @@ const STARTS: [Order; 7] = [
 pub enum Effort {
     /// None: the greedy rules only.
     Fast,
-    /// A fraction of a second.
+    /// About a second or two.
     #[default]
     Default,
-    /// About a minute.
+    /// A minute or so.
     High,
     /// Until it is proven that no packing is smaller, however long that takes.
     Exhaustive,
@@ -65,7 +65,7 @@ impl Effort {
     pub fn work(self) -> u64 {
         match self {
             Effort::Fast => 0,
-            Effort::Default => 50_000_000,
+            Effort::Default => 200_000_000,
             Effort::High => 8_000_000_000,
             Effort::Exhaustive => u64::MAX,
         }
@@ -98,14 +98,14 @@ pub struct Improved {
     pub work: u64,
 }
 
-/// Makes a packing smaller, as far as the effort allows and down to the bound.
+/// Makes a packing smaller, as far as the work allows and down to the bound.
 #[must_use]
 pub fn improve(
     problem: &Problem,
     sweep: &Sweep,
     given: Solution,
     bound: u64,
-    effort: Effort,
+    work: u64,
 ) -> Improved {
     let mut best = Improved {
         solution: given,
@@ -115,16 +115,16 @@ pub fn improve(
         work: 0,
     };
     let mut arena = best.solution.arena_bytes(problem);
-    if arena > bound && effort > Effort::Fast {
-        let packing = reorder(problem, sweep, bound, effort.work() / 4);
+    if arena > bound && work > 0 {
+        let packing = reorder(problem, sweep, bound, work / 4);
         best.work = packing.work;
         let found = packing.solution.arena_bytes(problem);
         if found < arena {
             (best.solution, best.way, arena) = (packing.solution, Way::Reordering, found);
         }
     }
-    if arena > bound && effort > Effort::Fast && pairs(problem, sweep) <= MOST_PAIRS {
-        let options = exact::Options { work: effort.work(), ..exact::Options::default() };
+    if arena > bound && work > 0 && pairs(problem, sweep) <= MOST_PAIRS {
+        let options = exact::Options { work, ..exact::Options::default() };
         let found = exact::minimise(problem, sweep, Some(&best.solution), &options);
         best.work = best.work.saturating_add(found.work);
         best.lower_bound = best.lower_bound.max(found.lower_bound);
@@ -204,7 +204,8 @@ mod tests {
                 let problem = random_problem(&mut rng, &shape);
                 let sweep = Sweep::new(&problem);
                 let load = bound(&problem, &sweep).bytes;
-                let found = improve(&problem, &sweep, unshared(&problem), load, Effort::Exhaustive);
+                let found =
+                    improve(&problem, &sweep, unshared(&problem), load, Effort::Exhaustive.work());
                 assert_eq!(check(&problem, &(&found.solution).into()), []);
                 let arena = found.solution.arena_bytes(&problem);
                 assert_eq!(arena, brute_force(&problem));
@@ -250,7 +251,7 @@ mod tests {
         let problem = training_like(50, 1);
         let sweep = Sweep::new(&problem);
         let given = unshared(&problem);
-        let found = improve(&problem, &sweep, given.clone(), 1, Effort::Fast);
+        let found = improve(&problem, &sweep, given.clone(), 1, Effort::Fast.work());
         assert_eq!((found.solution, found.work, found.way), (given, 0, Way::Given));
     }
 

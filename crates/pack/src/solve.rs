@@ -25,11 +25,13 @@ pub struct Options {
     /// What to do when the rules leave a gap to the bound. Rules that were asked for by name stay
     /// alone, whatever the effort.
     pub effort: Effort,
+    /// The work to put into that, if it is not to be the effort's own.
+    pub work: Option<u64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { algorithms: Vec::new(), threads: 1, effort: Effort::default() }
+        Options { algorithms: Vec::new(), threads: 1, effort: Effort::default(), work: None }
     }
 }
 
@@ -171,8 +173,9 @@ pub fn solve(problem: &Problem, options: &Options) -> Outcome {
     let mut lower_bound = lower_bound;
     let (mut solution, mut won_by) = (best.packing.solution, best.won_by);
     let mut limit = Limit::Rules;
+    let search_work = options.work.unwrap_or(options.effort.work());
     if best.arena_bytes > lower_bound.bytes && options.algorithms.is_empty() {
-        let better = improve(problem, &sweep, solution, lower_bound.bytes, options.effort);
+        let better = improve(problem, &sweep, solution, lower_bound.bytes, search_work);
         work = work.saturating_add(better.work);
         if better.lower_bound > lower_bound.bytes {
             lower_bound = Bound { bytes: better.lower_bound, proof: Proof::Exhausted };

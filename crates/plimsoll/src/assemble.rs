@@ -67,7 +67,10 @@ pub(crate) fn assemble(
             (_, None) => Place::Bank(Slot { bank: BankId(0), offset: 0, bytes: 0 }),
         });
     }
-    let derivation = Derivation { buffers, members, ..totals(attempt) };
+    let mut derivation = Derivation { buffers, members, ..totals(attempt) };
+    // What another plan has put into banks of its own is there, whatever we do.
+    let theirs: u64 = banks[attempt.placed.banks.len()..].iter().map(|bank| bank.bytes).sum();
+    derivation.lower_bound_bytes += theirs;
     Plan {
         schedule: checked.schedule.clone(),
         places,

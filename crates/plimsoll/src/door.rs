@@ -117,6 +117,7 @@ pub(crate) fn check<'p>(
 /// Follows views to their roots.
 fn roots(program: &dyn Program, values: &[ValueInfo]) -> Result<Vec<Rooted>, ProgramError> {
     let mut roots: Vec<Option<Rooted>> = vec![None; values.len()];
+    let mut walked_for = vec![usize::MAX; values.len()];
     for start in 0..values.len() {
         // Walk down to something known, then back up.
         let mut chain = Vec::new();
@@ -131,7 +132,7 @@ fn roots(program: &dyn Program, values: &[ValueInfo]) -> Result<Vec<Rooted>, Pro
             let fail = |fault: Fault| fault.named(program);
             let of =
                 values.get(view.of.index()).ok_or_else(|| fail(Fault::UnknownValue(view.of)))?;
-            if chain.contains(&at) {
+            if walked_for[at.index()] == start {
                 return Err(fail(Fault::ViewCycle(at)));
             }
             let end = view.offset.checked_add(values[at.index()].bytes);
@@ -141,6 +142,7 @@ fn roots(program: &dyn Program, values: &[ValueInfo]) -> Result<Vec<Rooted>, Pro
             if values[at.index()].align.is_some_and(|a| a == 0 || !view.offset.is_multiple_of(a)) {
                 return Err(fail(Fault::Misaligned(at)));
             }
+            walked_for[at.index()] = start;
             chain.push(at);
             at = view.of;
         };

@@ -15,6 +15,9 @@ use crate::options::Options;
 use crate::point::{LiveRange, Point};
 use crate::program::{AccessKind, Role};
 
+/// More than any value can have: the packer rejects half of it.
+const MOST_BYTES: u64 = 1 << 62;
+
 /// Some bytes that must be left alone for a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
@@ -65,8 +68,8 @@ pub(crate) fn whole(checked: &Checked<'_>, value: ValueId, options: &Options) ->
 /// The bytes that a value takes up, with what lies behind its end.
 pub(crate) fn reserved(checked: &Checked<'_>, value: ValueId, options: &Options) -> u64 {
     let info = &checked.values[value.index()];
-    let bytes = info.bytes + guard(checked, value, options);
-    if info.role == Role::Temporary { bytes } else { bytes.max(options.min_slot) }
+    let bytes = info.bytes.min(MOST_BYTES) + guard(checked, value, options);
+    if info.role == Role::Temporary { bytes } else { bytes.max(options.min_slot.min(MOST_BYTES)) }
 }
 
 /// The bytes behind the end of a value that may be written with it. What the options leave free
@@ -75,7 +78,8 @@ pub(crate) fn reserved(checked: &Checked<'_>, value: ValueId, options: &Options)
 pub(crate) fn guard(checked: &Checked<'_>, value: ValueId, options: &Options) -> u64 {
     let info = &checked.values[value.index()];
     let own = checked.is_root(value) && !checked.is_next_state[value.index()];
-    info.guard + if own { options.guards.of(info, 0) } else { 0 }
+    // Beyond what can be addressed is as good as too large, which the packer says.
+    info.guard.saturating_add(if own { options.guards.of(info, 0) } else { 0 }).min(MOST_BYTES)
 }
 
 /// What a step leaves as it was in values that it changes in place is as good as read and written

@@ -48,9 +48,17 @@ impl Default for Options {
             banks: Vec::new(),
             shared: None,
             schedule: None,
-            pack: plimsoll_pack::Options::default(),
+            pack: packing(),
         }
     }
+}
+
+/// Buffers of programs are close to their bound by the rules alone, most of the time: a tenth of
+/// a second of search is enough.
+fn packing() -> plimsoll_pack::Options {
+    let mut pack = plimsoll_pack::Options::default();
+    pack.work = Some(10_000_000);
+    pack
 }
 
 impl Options {

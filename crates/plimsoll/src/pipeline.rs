@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use plimsoll_pack::Effort;
-
 use crate::assemble::assemble;
 use crate::banks::{self, Placed, Refusal};
 use crate::door::{self, Checked};
@@ -36,9 +34,14 @@ fn best_attempt(
     options: &Options,
 ) -> Result<Attempt, PlanError> {
     let mut quick = options.clone();
-    quick.pack.effort = Effort::Fast;
+    quick.pack.work = Some(0);
     let mut best: Option<Attempt> = None;
     for policy in [Policy::Any, Policy::SameSize, Policy::Must] {
+        if policy == Policy::SameSize && best.as_ref().is_some_and(|b| b.is_even(checked, options))
+        {
+            // All that was taken over is of the same size already.
+            continue;
+        }
         let mut tried = attempt(checked, homes, &quick, policy)?;
         let could_help = |best: &Attempt| tried.lower_bound_bytes() < best.arena_bytes();
         if !best.as_ref().is_none_or(could_help) {
