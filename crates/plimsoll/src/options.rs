@@ -57,7 +57,7 @@ impl Default for Options {
 /// a second of search is enough.
 fn packing() -> plimsoll_pack::Options {
     let mut pack = plimsoll_pack::Options::default();
-    pack.work = Some(10_000_000);
+    pack.work = Some(20_000_000);
     pack
 }
 

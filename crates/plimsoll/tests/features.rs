@@ -5,7 +5,7 @@
 use plimsoll::testing::TestProgram;
 use plimsoll::{
     Access, AccessKind, Apart, BankId, BankSpec, Execution, Options, Place, Plan, PlanError, Role,
-    Scratch, SharedLayout, Slot, StepId, Storage, Until, ValueId, ValueInfo, plan, read_plan,
+    Scratch, SharedLayout, Slot, StepId, Storage, Told, Until, ValueId, ValueInfo, plan, read_plan,
     violations, write_plan, write_tsv,
 };
 use plimsoll_pack::Span;
@@ -207,25 +207,25 @@ fn a9_without_reuse_the_arena_is_the_sum_and_single_values_can_be_kept_apart() {
     assert_eq!(arena(&program, &options), 37);
 }
 
-/// A chain with a side branch: `a → b → c → d`, and `a → e → d`.
+/// A chain with a side branch: `first → second → third → last`, and `first → side → last`.
 fn branchy(execution: Execution) -> TestProgram {
     let mut program = TestProgram::new(execution);
-    let (a, b, c) = (program.temporary(100), program.temporary(100), program.temporary(100));
-    let (e, d) = (program.temporary(100), program.output(100));
-    program.step(&[], &[a]);
-    program.step(&[a], &[b]);
-    program.step(&[b], &[c]);
-    program.step(&[a], &[e]);
-    program.step(&[c, e], &[d]);
+    let [first, second, third, side] = [(); 4].map(|()| program.temporary(100));
+    let last = program.output(100);
+    program.step(&[], &[first]);
+    program.step(&[first], &[second]);
+    program.step(&[second], &[third]);
+    program.step(&[first], &[side]);
+    program.step(&[third, side], &[last]);
     program
 }
 
 #[test]
 fn a10_out_of_order_execution_shares_exactly_what_happens_before_allows() {
-    // In order: at the step of c: a (read later), b, c = 300; then a, c, e = 300.
+    // In order: first (read later), second and third, then first, third and side: 300.
     assert_eq!(arena(&branchy(Execution::InOrder), &plain()), 300);
-    // Out of order e may be made at any time after a: it may share with nothing but d, which
-    // nobody else may share with either: a, b, c, e need 400, and d goes over a or b.
+    // Out of order the side may be made at any time after the first, so it shares with none of
+    // the chain: four of 100, and the last goes over the first or the second.
     assert_eq!(arena(&branchy(Execution::Partial), &plain()), 400);
     // A plain chain is in order whatever the executor does.
     let chain = |execution| {
@@ -514,7 +514,7 @@ fn b3_the_plan_says_whose_bytes_each_value_follows() {
     program.overwrite(relu, c, b, false);
     program.step(&[c], &[d]);
     let plan = planned(&program, &plain());
-    let json = write_plan(&program, &plan, Default::default());
+    let json = write_plan(&program, &plan, Told::new());
     let read: serde_json::Value = serde_json::from_str(&json).expect("own output");
     let value = |i: usize| &read["values"][i];
     assert_eq!(value(2)["in_place_of"], "v1");
@@ -680,7 +680,7 @@ fn e8_in_place_over_an_input_only_if_it_is_donated() {
 fn a_written_plan_reads_back_and_verifies_and_names_do_not_matter() {
     let program = branchy(Execution::InOrder);
     let plan = planned(&program, &Options::default());
-    let json = write_plan(&program, &plan, Default::default());
+    let json = write_plan(&program, &plan, Told::new());
     let read = read_plan(&program, &json).expect("own output");
     assert_eq!(violations(&program, &read), []);
     assert_eq!((read.places, read.schedule, read.banks), (plan.places, plan.schedule, plan.banks));
