@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use plimsoll_pack::testing::training_like;
-use plimsoll_pack::{Algorithm, Options, Problem, csv, solve};
+use plimsoll_pack::{Algorithm, Effort, Options, Problem, csv, solve};
 
 const FOLDERS: [&str; 4] = [
     "corpus/problems",
@@ -119,13 +119,20 @@ fn header() {
     print_cells(rules().map(short));
 }
 
+/// The rules alone: what search adds is in the bench `limits`.
+fn rules_alone() -> Options {
+    let mut options = Options::default();
+    options.effort = Effort::Fast;
+    options
+}
+
 /// Prints what the whole portfolio gives; then come the runs of each rule.
 fn portfolio_row<'p>(name: &str, problem: &'p Problem) -> impl Iterator<Item = Run> + use<'p> {
-    let Run { seconds, ratio, by } = run(problem, &Options::default());
+    let Run { seconds, ratio, by } = run(problem, &rules_alone());
     let memory = peak_mebibytes().map_or("-".to_owned(), |mebibytes| mebibytes.to_string());
     print!("{name:<22} {:>8} {ratio:>9.5} {seconds:>9.4} {by:>22} {memory:>7}", problem.len());
     rules().map(|algorithm| {
-        let mut options = Options::default();
+        let mut options = rules_alone();
         options.algorithms = vec![algorithm];
         run(problem, &options)
     })
