@@ -5,13 +5,12 @@ use std::path::PathBuf;
 
 use anstyle::AnsiColor;
 use anyhow::{Result, bail};
-use clap::ValueEnum;
 use plimsoll_pack::csv::Table;
 use plimsoll_pack::{BufferId, Claim, Sweep, Violation, bound, check_at_most};
 use serde::Serialize;
 
 use crate::input::{ProblemArgs, Source};
-use crate::output::{self, OutputArgs};
+use crate::output::{OutputArgs, VerdictFormat};
 use crate::{Answer, claim, report};
 
 /// More violations than this are not listed.
@@ -43,27 +42,7 @@ pub(crate) struct Args {
     how_to_read: ProblemArgs,
 
     #[command(flatten)]
-    output: OutputArgs<Format>,
-}
-
-/// The forms of a verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// A line for each violation, and a verdict
-    Text,
-    /// One object, for scripts
-    Json,
-}
-
-impl output::Format for Format {
-    const TEXT: Self = Format::Text;
-
-    fn extension(self) -> &'static str {
-        match self {
-            Format::Text => "txt",
-            Format::Json => "json",
-        }
-    }
+    output: OutputArgs<VerdictFormat>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
@@ -76,8 +55,8 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let claim = claim::read(&solution, &table)?;
     let verdict = Verdict::new(&table, &claim);
     output.write(|out| match output.format {
-        Format::Text => verdict.write_text(out),
-        Format::Json => verdict.write_json(out),
+        VerdictFormat::Text => verdict.write_text(out),
+        VerdictFormat::Json => verdict.write_json(out),
     })?;
     Ok(if verdict.valid { Answer::Yes } else { Answer::No })
 }

@@ -22,6 +22,26 @@ pub(crate) trait Format: ValueEnum + Copy + PartialEq + Send + Sync + 'static {
     fn extension(self) -> &'static str;
 }
 
+/// The forms of a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VerdictFormat {
+    /// A line for each violation, and a verdict
+    Text,
+    /// One object, for scripts
+    Json,
+}
+
+impl Format for VerdictFormat {
+    const TEXT: Self = VerdictFormat::Text;
+
+    fn extension(self) -> &'static str {
+        match self {
+            VerdictFormat::Text => "txt",
+            VerdictFormat::Json => "json",
+        }
+    }
+}
+
 /// Where to write the result, and in which form.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OutputArgs<F: Format> {

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use anstyle::AnsiColor;
 use anyhow::{Context, Result, anyhow, bail};
-use clap::ValueEnum;
 use plimsoll::verify::trace::{self, TraceViolation};
 use plimsoll::{Plan, Program, Told, read_plan, violations};
 use serde::{Deserialize, Serialize};
@@ -14,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::Answer;
 use crate::input::Source;
 use crate::model::{self, ModelArgs};
-use crate::output::{self, OutputArgs, one_line};
+use crate::output::{OutputArgs, VerdictFormat, one_line};
 use crate::report::bold;
 
 /// More violations than this are not listed.
@@ -51,27 +50,7 @@ pub(crate) struct Args {
     how_to_read: ModelArgs,
 
     #[command(flatten)]
-    output: OutputArgs<Format>,
-}
-
-/// The forms of a verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// A line for each violation, and a verdict
-    Text,
-    /// One object, for scripts
-    Json,
-}
-
-impl output::Format for Format {
-    const TEXT: Self = Format::Text;
-
-    fn extension(self) -> &'static str {
-        match self {
-            Format::Text => "txt",
-            Format::Json => "json",
-        }
-    }
+    output: OutputArgs<VerdictFormat>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
@@ -97,8 +76,8 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     }
     let verdict = Verdict::new(&program, &plan, findings);
     output.write(|out| match output.format {
-        Format::Text => verdict.write_text(out),
-        Format::Json => verdict.write_json(out),
+        VerdictFormat::Text => verdict.write_text(out),
+        VerdictFormat::Json => verdict.write_json(out),
     })?;
     Ok(if verdict.valid { Answer::Yes } else { Answer::No })
 }
