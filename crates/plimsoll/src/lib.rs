@@ -17,6 +17,7 @@ mod ids;
 mod kernels;
 mod liveness;
 mod lower;
+pub mod model;
 mod op;
 mod options;
 mod pipeline;
@@ -27,7 +28,7 @@ mod report;
 mod reuse;
 mod schedule;
 mod scheduled;
-mod shape;
+pub mod shape;
 mod shared;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -1,12 +1,29 @@
-//! Shapes: dims that are known numbers, or not known yet.
+//! Shapes: dims that are known numbers, have a known limit, or are not known; and how the shapes
+//! of a model are found.
+//!
+//! [`facts`] goes through a [`Model`](crate::model::Model) node by node. Of every tensor it keeps a
+//! [`Fact`]: its type, its shape and, if they are few and follow from what is known, its elements,
+//! since shapes are themselves computed by nodes. `rules` says what follows for the type and shape
+//! of a node's outputs, one family of operators after the other; `arithmetic` says what follows for
+//! their elements.
+
+mod arithmetic;
+mod fact;
+mod infer;
+mod rules;
 
 use std::fmt;
+
+pub use fact::{Fact, Int, Numbers};
+pub use infer::{Bindings, ShapeError, facts};
 
 /// One dimension of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dim {
     /// So many.
     Known(u64),
+    /// So many or fewer, depending on data.
+    AtMost(u64),
     /// Not known: whoever plans has to be told the size.
     Unknown,
 }
@@ -27,6 +44,16 @@ impl Shape {
     pub fn known(&self) -> Option<Vec<u64>> {
         let dims = self.0.iter().map(|dim| match dim {
             Dim::Known(dim) => Some(*dim),
+            Dim::AtMost(_) | Dim::Unknown => None,
+        });
+        dims.collect()
+    }
+
+    /// The largest that every dim can be, if all have a limit.
+    #[must_use]
+    pub fn limit(&self) -> Option<Vec<u64>> {
+        let dims = self.0.iter().map(|dim| match dim {
+            Dim::Known(dim) | Dim::AtMost(dim) => Some(*dim),
             Dim::Unknown => None,
         });
         dims.collect()
@@ -80,6 +107,7 @@ impl fmt::Display for Shape {
             let comma = if index == 0 { "" } else { ", " };
             match dim {
                 Dim::Known(dim) => write!(f, "{comma}{dim}")?,
+                Dim::AtMost(dim) => write!(f, "{comma}<={dim}")?,
                 Dim::Unknown => write!(f, "{comma}?")?,
             }
         }
