@@ -93,7 +93,7 @@ impl Engine<'_> {
         let length = match (starts, trips.known()) {
             (Some(false), _) => Dim::Known(0),
             (_, Some(trips)) if trips <= 0 => Dim::Known(0),
-            (Some(true), Some(_)) if stays => Dim::from(trips),
+            (Some(true), Some(trips)) if stays && trips < i64::MAX => Dim::from(Int::from(trips)),
             _ => Dim::from(Int { lo: 0, hi: trips.hi.max(0) }),
         };
         let runs = starts == Some(true) && trips.lo > 0;
@@ -219,7 +219,7 @@ fn truth(fact: &Fact) -> Option<bool> {
     }
 }
 
-/// How often a body runs at most, if only its condition does not end it.
+/// How often a body runs at most; the largest number there is means without end.
 fn trips(fact: Option<&Fact>) -> Int {
     match fact.map(Fact::ints) {
         Some(Some([trips])) => *trips,
