@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{Fact, arithmetic, rules};
+use crate::graph::GraphError;
 use crate::model::Model;
 
 /// What the caller says of a model's inputs.
@@ -26,12 +27,21 @@ pub enum ShapeError {
         /// What is wrong.
         fault: String,
     },
+    /// The graph that it would be breaks a rule.
+    Graph(GraphError),
+}
+
+impl From<GraphError> for ShapeError {
+    fn from(error: GraphError) -> Self {
+        ShapeError::Graph(error)
+    }
 }
 
 impl fmt::Display for ShapeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ShapeError::Node { node, fault } => write!(f, "node `{node}`: {fault}"),
+            ShapeError::Graph(error) => error.fmt(f),
         }
     }
 }
@@ -58,4 +68,10 @@ pub fn facts(model: &Model, bindings: &Bindings) -> Result<Vec<Fact>, ShapeError
         }
     }
     Ok(facts)
+}
+
+/// Whether each tensor depends on stored ones only.
+pub fn statics(model: &Model, facts: &[Fact]) -> Vec<bool> {
+    let _ = facts;
+    vec![false; model.tensors.len()]
 }

@@ -95,6 +95,7 @@ struct Split {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Boundaries {
     weights: Split,
+    statics: Split,
     inputs: Split,
     outputs: Split,
 }
@@ -106,6 +107,7 @@ impl Boundaries {
             let info = program.value(ValueId::new(index));
             let split = match info.role {
                 Role::Param | Role::Constant => &mut sums.weights,
+                Role::Static => &mut sums.statics,
                 Role::Input => &mut sums.inputs,
                 Role::Temporary if info.output => &mut sums.outputs,
                 Role::Temporary => continue,
@@ -122,6 +124,6 @@ impl Boundaries {
     }
 
     fn outside(&self) -> u64 {
-        self.weights.outside + self.inputs.outside + self.outputs.outside
+        self.weights.outside + self.statics.outside + self.inputs.outside + self.outputs.outside
     }
 }

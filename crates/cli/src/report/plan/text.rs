@@ -83,6 +83,9 @@ impl PlanReport<'_> {
         let sums = Boundaries::new(self.program, self.plan);
         writeln!(out)?;
         line(out, "weights", &where_bytes_are(sums.weights))?;
+        if sums.statics != Split::default() {
+            line(out, "static", &where_bytes_are(sums.statics))?;
+        }
         line(out, "inputs", &where_bytes_are(sums.inputs))?;
         line(out, "outputs", &where_bytes_are(sums.outputs))?;
         let total = self.totals.arena_bytes.saturating_add(sums.outside());
