@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 
 use crate::size;
 
-const ROLES: [(&str, Role); 4] = [
+const ROLES: [(&str, Role); 5] = [
     ("inputs", Role::Input),
     ("params", Role::Param),
     ("constants", Role::Constant),
+    ("statics", Role::Static),
     ("temporaries", Role::Temporary),
 ];
 

@@ -1,5 +1,6 @@
 //! `plimsoll plan`: what shares bytes with what, and where everything is.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -14,28 +15,32 @@ use serde_json::json;
 
 use crate::choices::ChoiceArgs;
 use crate::input::Source;
-use crate::model::{self, ModelArgs};
+use crate::model::ModelArgs;
 use crate::output::{self, Output, OutputArgs};
 use crate::report::{PlanReport, bold, write_title};
 use crate::{Answer, size};
 
 const EXAMPLES: &str = "\
-The model is a .plim file (a graph as text) or a .json file (a training graph).
+The model is an .onnx file, a .plim file (a graph as text) or a .json file (a training graph).
 
 Examples:
   plimsoll plan                                  the built-in sample
-  plimsoll plan net.plim                         a summary and a map
-  plimsoll plan net.plim -o plan.json            the plan, for `plimsoll verify` and runtimes
-  plimsoll plan net.plim -o plan.tsv             offset, size and name of every value
-  plimsoll plan net.plim -o packing.csv          the packing below it, for `plimsoll check`
-  plimsoll plan net.plim -o map.svg              a picture, time x address
-  plimsoll plan net.plim -o noted.plim           the graph, with notes of where everything is
-  plimsoll plan net.plim --budget 256KiB         does it fit? exit status 1 if not
-  plimsoll plan net.plim --place all --guard 128 everything in one arena, bytes free behind it
-  plimsoll plan net.plim --bank sram=512KiB,align=16 --bank dram
+  plimsoll plan net.onnx                         a summary and a map
+  plimsoll plan net.onnx --dim batch=1 --dim seq=1..512
+                                                 what the symbols in its shapes stand for
+  plimsoll plan net.onnx --input-shape x=1,3,224,224
+                                                 the shape of an input that has none
+  plimsoll plan net.onnx -o plan.json            the plan, for `plimsoll verify` and runtimes
+  plimsoll plan net.onnx -o plan.tsv             offset, size and name of every value
+  plimsoll plan net.onnx -o packing.csv          the packing below it, for `plimsoll check`
+  plimsoll plan net.onnx -o map.svg              a picture, time x address
+  plimsoll plan net.onnx -o noted.plim           the graph, with notes of where everything is
+  plimsoll plan net.onnx --budget 256KiB         does it fit? exit status 1 if not
+  plimsoll plan net.onnx --place all --guard 128 everything in one arena, bytes free behind it
+  plimsoll plan net.onnx --bank sram=512KiB,align=16 --bank dram
                                                  two memories, the fast one first
-  plimsoll plan net.plim --no-reuse              every value its own place, to find a bug
-  plimsoll plan net.plim --no-reuse=Transpose,Narrow:0-9
+  plimsoll plan net.onnx --no-reuse              every value its own place, to find a bug
+  plimsoll plan net.onnx --no-reuse=Transpose,Narrow:0-9
                                                  only what these nodes make
   plimsoll plan forward.plim --place params --write-shared weights.json
   plimsoll plan backward.plim --shared-from weights.json
@@ -106,9 +111,9 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let Some(mut options) = args.choices.resolve()? else { return Ok(Answer::Yes) };
     let lowering = args.how_to_read.resolve()?;
     let source = args.model.as_deref().map_or(Source::Sample, Source::named);
-    let graph = model::read(&source)?;
-    options.apart = args.choices.apart(&graph)?;
-    let program = lowering.program(&graph, &source)?;
+    let loaded = lowering.load(&source)?;
+    options.apart = args.choices.apart(&loaded.graph)?;
+    let program = lowering.program(&loaded.graph, &source)?;
 
     let mut told = Told::new();
     lowering.tell(&mut told);
@@ -117,7 +122,10 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         told.insert("budget_bytes".to_owned(), json!(budget));
     }
     let answer = match plimsoll::plan(&program, &options) {
-        Ok(plan) => args.show(&output, &source, &program, &plan, told)?,
+        Ok(plan) => {
+            let corners = lowering.used_at_corners(&loaded, &program, &plan, &source)?;
+            args.show(&output, &Planned { source: &source, program: &program, plan: &plan, corners: &corners }, told)?
+        }
         Err(PlanError::NoRoom(what)) => {
             let refusal = PlanError::NoRoom(what).to_string();
             refuse(&output, &source, &program, &refusal, &told)?;
@@ -137,16 +145,28 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     Ok(answer)
 }
 
+/// A plan, what it is for, and what it uses at other corners of ranges of dims.
+#[derive(Clone, Copy)]
+struct Planned<'a> {
+    source: &'a Source,
+    program: &'a ScheduledGraph<'a>,
+    plan: &'a VerifiedPlan,
+    corners: &'a [(String, u64)],
+}
+
 impl Args {
     fn show(
         &self,
         output: &Output<Format>,
-        source: &Source,
-        program: &ScheduledGraph<'_>,
-        plan: &VerifiedPlan,
-        told: Told,
+        planned: &Planned<'_>,
+        mut told: Told,
     ) -> Result<Answer> {
-        let report = PlanReport::new(source, program, plan, self.budget);
+        let Planned { source, program, plan, corners } = *planned;
+        let report = PlanReport::new(source, program, plan, self.budget, corners);
+        if !corners.is_empty() {
+            let used: BTreeMap<&str, u64> = corners.iter().map(|(n, used)| (&n[..], *used)).collect();
+            told.insert("used_bytes_at".to_owned(), json!(used));
+        }
         output.write(|out| match output.format {
             Format::Text => report.write_text(out),
             Format::Json => report.write_json(out, told),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Answer;
 use crate::input::Source;
-use crate::model::{self, ModelArgs};
+use crate::model::ModelArgs;
 use crate::output::{OutputArgs, VerdictFormat, one_line};
 use crate::report::bold;
 
@@ -64,8 +64,8 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let text = plan.text("").with_context(|| plan.to_string())?;
     let told = told(&text).with_context(|| plan.to_string())?;
     let lowering = args.how_to_read.or_as_told(&told, &plan)?;
-    let graph = model::read(&model)?;
-    let program = lowering.program(&graph, &model)?;
+    let loaded = lowering.load(&model)?;
+    let program = lowering.program(&loaded.graph, &model)?;
     let plan = read_plan(&program, &text).with_context(|| plan.to_string())?;
     let mut findings: Vec<Finding> = violations(&program, &plan)
         .iter()

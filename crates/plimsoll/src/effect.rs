@@ -35,6 +35,9 @@ pub struct Effect {
     pub views: Vec<ViewEffect>,
     /// Outputs that may take over the bytes of an input: (output, input).
     pub overwrites: Vec<(usize, usize)>,
+    /// Whether other operands are still read when elements of the one that is overwritten have been
+    /// replaced anywhere in it, so that they must not be the same value.
+    pub scatters: bool,
     /// Whether the bytes of inputs are read; otherwise only what is known of them beforehand.
     pub reads: bool,
     /// Whether outputs hold nothing but elements of inputs: what a runtime with better views could
@@ -69,13 +72,8 @@ pub fn effect(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Effect 
     };
     let copying = |views| Effect { views, copies: true, ..plain.clone() };
     match op {
-        Op::Unary
-        | Op::Clamp
-        | Op::Softmax
-        | Op::Norm
-        | Op::Scan
-        | Op::Scatter
-        | Op::UpdateSlice => elementwise(&[0]),
+        Op::Unary | Op::Clamp | Op::Softmax | Op::Norm | Op::Scan => elementwise(&[0]),
+        Op::Scatter | Op::UpdateSlice => Effect { scatters: true, ..elementwise(&[0]) },
         Op::Binary => elementwise(&[0, 1]),
         Op::Where => elementwise(&[1, 2, 0]),
         Op::Quantize => converting(),

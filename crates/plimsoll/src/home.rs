@@ -88,7 +88,7 @@ fn home(checked: &Checked<'_>, options: &Options, value: ValueId) -> Result<Home
         Storage::Arena if !options.place.of(info, true) => Home::External,
         Storage::Arena if options.apart == Apart::Everything => Home::Kept,
         Storage::Arena => match info.role {
-            Role::Param | Role::Constant => Home::Kept,
+            Role::Param | Role::Constant | Role::Static => Home::Kept,
             Role::Input if !options.reclaim_inputs && !info.donated => Home::Kept,
             Role::Input | Role::Temporary => Home::Packed,
         },

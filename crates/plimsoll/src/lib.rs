@@ -5,6 +5,7 @@
 
 pub mod annotate;
 mod assemble;
+pub mod at_sizes;
 mod banks;
 mod door;
 mod dtype;

@@ -85,7 +85,7 @@ pub struct Boundary<T> {
     pub inputs: T,
     /// For [`Role::Param`].
     pub params: T,
-    /// For [`Role::Constant`].
+    /// For [`Role::Constant`] and [`Role::Static`].
     pub constants: T,
     /// For outputs that a step makes.
     pub outputs: T,
@@ -97,7 +97,7 @@ impl<T: Copy> Boundary<T> {
         match info.role {
             Role::Input => self.inputs,
             Role::Param => self.params,
-            Role::Constant => self.constants,
+            Role::Constant | Role::Static => self.constants,
             Role::Temporary if info.output => self.outputs,
             Role::Temporary => inside,
         }

@@ -129,6 +129,8 @@ pub enum Role {
     Param,
     /// Whoever loads the model, once: a constant of the program.
     Constant,
+    /// Whoever loads the model, once: computed from weights and constants only.
+    Static,
     /// A step.
     Temporary,
 }

@@ -37,6 +37,8 @@ struct PlanFile {
     #[serde(default)]
     weights_bytes: u64,
     #[serde(default)]
+    static_bytes: u64,
+    #[serde(default)]
     inputs_bytes: u64,
     #[serde(default)]
     outputs_bytes: u64,
@@ -152,6 +154,7 @@ pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told) -> String {
         unshared_bytes: totals.unshared_bytes,
         saved_bytes: totals.saved_bytes(),
         weights_bytes: totals.weights_bytes,
+        static_bytes: totals.static_bytes,
         inputs_bytes: totals.inputs_bytes,
         outputs_bytes: totals.outputs_bytes,
         won_by: plan.derivation.won_by.clone(),
@@ -180,6 +183,7 @@ fn role(role: Role) -> Option<&'static str> {
         Role::Input => Some("input"),
         Role::Param => Some("param"),
         Role::Constant => Some("constant"),
+        Role::Static => Some("static"),
         Role::Temporary => None,
     }
 }

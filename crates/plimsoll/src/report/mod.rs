@@ -22,6 +22,8 @@ pub struct Totals {
     pub unshared_bytes: u64,
     /// Weights and constants that are in the caller's memory.
     pub weights_bytes: u64,
+    /// What is computed of them when the model is loaded, in the caller's memory.
+    pub static_bytes: u64,
     /// Inputs that are in the caller's memory.
     pub inputs_bytes: u64,
     /// Outputs, wherever they are.
@@ -43,6 +45,7 @@ impl Totals {
             let outside = *place == Place::External && info.storage != Storage::Shared;
             match info.role {
                 Role::Param | Role::Constant if outside => totals.weights_bytes += info.bytes,
+                Role::Static if outside => totals.static_bytes += info.bytes,
                 Role::Input if outside => totals.inputs_bytes += info.bytes,
                 _ => {}
             }

@@ -141,7 +141,7 @@ impl Lowering<'_> {
                     continue;
                 };
                 let known = list.iter().any(|o| (o.output, o.input) == (output, input));
-                if !known && self.may_overwrite(node, output, input) {
+                if !known && self.may_overwrite(node, output, input, !effect.scatters) {
                     list.push(Overwrite { output, input, must: false });
                 }
             }
@@ -150,8 +150,9 @@ impl Lowering<'_> {
     }
 
     /// Whether an output can take over an input as far as the step is concerned: both are as the
-    /// op expects them, and no other operand is a part of the same bytes.
-    fn may_overwrite(&self, node: &Node, output: ValueId, input: ValueId) -> bool {
+    /// op expects them, and no other operand is a part of the same bytes. It may be the same bytes
+    /// if the op reads both `together`.
+    fn may_overwrite(&self, node: &Node, output: ValueId, input: ValueId, together: bool) -> bool {
         let value = |value: ValueId| self.graph.value(value);
         let dense = |value: ValueId| self.sizes.is_dense(value);
         let windowed = node.windows.iter().any(|w| w.value == input || w.value == output);
@@ -159,7 +160,8 @@ impl Lowering<'_> {
         let clashes = |other: ValueId| {
             let at = self.aliases.resolve(other);
             let same = at == alias && self.sizes.bytes(other) == self.sizes.bytes(input);
-            at.root == alias.root && !(same && value(other).shape == value(input).shape)
+            let twin = same && (together || other == input);
+            at.root == alias.root && !(twin && value(other).shape == value(input).shape)
         };
         !value(output).elided
             && !value(input).elided
@@ -170,6 +172,7 @@ impl Lowering<'_> {
             && !windowed
             && !node.also_reads.iter().any(|other| self.aliases.resolve(*other).root == alias.root)
             && !node.inputs.iter().flatten().any(|other| clashes(*other))
+            && (together || node.inputs.iter().filter(|i| **i == Some(input)).count() == 1)
     }
 }
 

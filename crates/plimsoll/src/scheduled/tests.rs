@@ -388,3 +388,17 @@ fn check_contract(program: &ScheduledGraph<'_>, case: u32) {
         }
     }
 }
+
+#[test]
+fn what_is_scattered_over_is_not_what_is_scattered() {
+    let graph = graph(
+        "input x: f32[4]\ninput i: i64[4]\na: f32[4] = exp(x)\nb: f32[4] = exp(x)\n\
+         c: f32[4] = scatter(a, i, b)\nd: f32[4] = scatter(b, i, b)\nv: f32[4] = reshape(b)\n\
+         e: f32[4] = scatter(b, i, v)\nf: f32[4] = add(b, b)\noutput c, d, e, f",
+    );
+    let program = scheduled(&graph);
+    assert_eq!(overwrites(&program, "c"), "c>a");
+    assert_eq!(overwrites(&program, "d"), "");
+    assert_eq!(overwrites(&program, "e"), "");
+    assert_eq!(overwrites(&program, "f"), "f>b");
+}

@@ -5,16 +5,19 @@
 //! [`Fact`]: its type, its shape and, if they are few and follow from what is known, its elements,
 //! since shapes are themselves computed by nodes. `rules` says what follows for the type and shape
 //! of a node's outputs, one family of operators after the other; `arithmetic` says what follows for
-//! their elements.
+//! their elements. [`infer`] makes a graph of what was found.
 
 mod arithmetic;
 mod fact;
+mod family;
+mod graph;
 mod infer;
 mod rules;
 
 use std::fmt;
 
 pub use fact::{Fact, Int, Numbers};
+pub use graph::infer;
 pub use infer::{BindingFault, Bindings, ShapeError, facts, statics};
 
 /// One dimension of a tensor.
@@ -59,10 +62,10 @@ impl Shape {
         dims.collect()
     }
 
-    /// How many elements there are.
+    /// How many elements there are, or can be at most.
     #[must_use]
     pub fn elements(&self) -> Elements {
-        match self.known() {
+        match self.limit() {
             None => Elements::Unknown,
             Some(dims) => product(&dims).map_or(Elements::TooMany, Elements::Known),
         }
@@ -126,6 +129,7 @@ mod tests {
         assert_eq!(Shape::from([u64::MAX, 0, u64::MAX]).elements(), Elements::Known(0));
         assert_eq!(Shape::from([1 << 40, 1 << 40]).elements(), Elements::TooMany);
         assert_eq!(Shape(vec![Dim::Known(2), Dim::Unknown]).elements(), Elements::Unknown);
+        assert_eq!(Shape(vec![Dim::Known(2), Dim::AtMost(3)]).elements(), Elements::Known(6));
     }
 
     #[test]

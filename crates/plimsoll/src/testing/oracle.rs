@@ -73,7 +73,7 @@ fn root(program: &dyn Program, mut value: ValueId) -> (ValueId, u64) {
 fn lasts(program: &dyn Program, value: ValueId) -> bool {
     let info = program.value(value);
     matches!(info.storage, Storage::Persistent | Storage::Shared)
-        || matches!(info.role, Role::Param | Role::Constant)
+        || matches!(info.role, Role::Param | Role::Constant | Role::Static)
 }
 
 /// Whether it is there before the run.

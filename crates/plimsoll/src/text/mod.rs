@@ -24,12 +24,12 @@
 //! ```text
 //! text        = "plim" "1" LINE { statement LINE }
 //! statement   = "execution" ( "in_order" | "partial" | "queues" )
-//!             | ( "input" | "param" | "constant" | "state" | "value" ) NAME ":" type { said }
+//!             | ( "input" | "param" | "constant" | "static" | "state" | "value" ) NAME ":" type { said }
 //!             | "output" NAME { "," NAME }
 //!             | outputs "=" op "(" [ operand { "," operand } ] ")" { declared }
 //!             | "do" op "(" [ operand { "," operand } ] ")" { declared }
 //! type        = DTYPE "[" [ dim { "," dim } ] "]"
-//! dim         = NUMBER | "?"
+//! dim         = NUMBER | "<" "=" NUMBER | "?"
 //! said        = "bytes" NUMBER                       the size, if not what the type says
 //!             | "view" NAME [ "at" NUMBER ]          a part of that value, from that byte on
 //!             | "arena" | "persistent" | "external" | "shared"
@@ -70,7 +70,7 @@
 //!   i16 i8 i4 i2 u64 u32 u16 u8 u4 u2 bool c64 c128`.
 //! - `NUMBER` has digits, with `_` between them where that helps.
 //! - A comment goes from `#` to the end of the line. A line does not end inside of brackets.
-//! - `input`, `param` and `constant` come from outside; `state` lives from run to run; `value` is
+//! - `input`, `param`, `constant` and `static` come from outside; `state` lives from run to run; `value` is
 //!   anything else that no line of a node declares.
 //! - A node is called like its first output unless `as` says otherwise. Names of nodes and of
 //!   values are different things.

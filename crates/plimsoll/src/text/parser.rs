@@ -149,6 +149,7 @@ impl Parser {
             Some("input") => declared(Role::Input, Storage::Arena),
             Some("param") => declared(Role::Param, Storage::Arena),
             Some("constant") => declared(Role::Constant, Storage::Arena),
+            Some("static") => declared(Role::Static, Storage::Arena),
             Some("state") => declared(Role::Temporary, Storage::Persistent),
             Some("value") => declared(Role::Temporary, Storage::Arena),
             _ => None,
@@ -204,7 +205,14 @@ impl Parser {
         let dtype = dtype.map_err(|_| TextError::new(at, TextFault::UnknownDtype(word)))?;
         self.mark('[', "`[` and dims")?;
         let dims = self.list(']', |parser| {
-            if parser.has_mark('?') { Ok(Dim::Unknown) } else { parser.number().map(Dim::Known) }
+            if parser.has_mark('?') {
+                return Ok(Dim::Unknown);
+            }
+            if parser.has_mark('<') {
+                parser.mark('=', "`=`")?;
+                return parser.number().map(Dim::AtMost);
+            }
+            parser.number().map(Dim::Known)
         })?;
         Ok((dtype, Shape(dims)))
     }

@@ -69,6 +69,7 @@ impl Printer<'_> {
                 (Role::Input, _) => ("input", Storage::Arena),
                 (Role::Param, _) => ("param", Storage::Arena),
                 (Role::Constant, _) => ("constant", Storage::Arena),
+                (Role::Static, _) => ("static", Storage::Arena),
                 (Role::Temporary, Storage::Persistent) => ("state", Storage::Persistent),
                 (Role::Temporary, _) => ("value", Storage::Arena),
             };

@@ -7,15 +7,17 @@ use crate::program::{AccessKind, Execution, Role, Scratch, Storage};
 use crate::shape::Shape;
 
 /// The words of the language. As names they are written in quotes.
-pub(super) const WORDS: [&str; 41] = [
+pub(super) const WORDS: [&str; 42] = [
     "_",
     "after",
     "align",
     "also_reads",
+    "arena",
     "as",
     "at",
     "bytes",
     "constant",
+    "custom",
     "do",
     "donated",
     "elided",
@@ -41,14 +43,13 @@ pub(super) const WORDS: [&str; 41] = [
     "scratch",
     "shared",
     "state",
+    "static",
     "step",
     "until",
     "value",
     "view",
     "waits",
     "writes",
-    "arena",
-    "custom",
 ];
 
 /// Something that can be found by its place.

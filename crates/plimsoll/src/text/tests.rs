@@ -3,6 +3,7 @@
 use super::*;
 use crate::dtype::Dtype;
 use crate::graph::NodeId;
+use crate::ids::ValueId;
 use crate::program::{Execution, Role, Storage};
 use crate::shape::Shape;
 
@@ -216,4 +217,17 @@ fn broken_texts_are_errors_and_nothing_worse() {
             }
         }
     }
+}
+
+#[test]
+fn limits_of_dims_and_statics_are_read_back() {
+    let text = "plim 1\nstatic w: f32[2, 3]\nx: f32[<=5, 3] = gather(w)\noutput x\n";
+    let graph = parse(text).unwrap();
+    assert_eq!(graph.value(ValueId(0)).role, Role::Static);
+    assert_eq!(graph.value(ValueId(1)).shape.to_string(), "[<=5, 3]");
+    assert_eq!(parse(&print(&graph)).unwrap(), graph);
+    assert_eq!(
+        parse("plim 1\ninput x: f32[<5]\n").unwrap_err().to_string(),
+        "2:15: expected `=`, found 5"
+    );
 }

@@ -320,7 +320,7 @@ fn life(info: &ValueInfo) -> Life {
 /// Whether the next run expects what this run found.
 fn survives(info: &ValueInfo) -> bool {
     matches!(info.storage, Storage::Persistent | Storage::Shared)
-        || matches!(info.role, Role::Param | Role::Constant)
+        || matches!(info.role, Role::Param | Role::Constant | Role::Static)
 }
 
 /// The bytes that the plan reserves for a value: what is behind its end is kept free like a guard.

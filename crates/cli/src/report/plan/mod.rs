@@ -25,6 +25,8 @@ pub(crate) struct PlanReport<'a> {
     plan: &'a Plan,
     totals: Totals,
     budget: Option<u64>,
+    /// What is used of it at other dims.
+    corners: &'a [(String, u64)],
     pictures: Vec<Picture>,
 }
 
@@ -34,9 +36,11 @@ impl<'a> PlanReport<'a> {
         program: &'a dyn Program,
         plan: &'a Plan,
         budget: Option<u64>,
+        corners: &'a [(String, u64)],
     ) -> Self {
         let totals = Totals::new(program, plan);
-        PlanReport { source, program, plan, totals, budget, pictures: Picture::all(program, plan) }
+        let pictures = Picture::all(program, plan);
+        PlanReport { source, program, plan, totals, budget, corners, pictures }
     }
 
     /// Why the answer is no, in a line; `None` if it is yes.
@@ -95,6 +99,7 @@ struct Split {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Boundaries {
     weights: Split,
+    statics: Split,
     inputs: Split,
     outputs: Split,
 }
@@ -106,6 +111,7 @@ impl Boundaries {
             let info = program.value(ValueId::new(index));
             let split = match info.role {
                 Role::Param | Role::Constant => &mut sums.weights,
+                Role::Static => &mut sums.statics,
                 Role::Input => &mut sums.inputs,
                 Role::Temporary if info.output => &mut sums.outputs,
                 Role::Temporary => continue,
@@ -122,6 +128,6 @@ impl Boundaries {
     }
 
     fn outside(&self) -> u64 {
-        self.weights.outside + self.inputs.outside + self.outputs.outside
+        self.weights.outside + self.statics.outside + self.inputs.outside + self.outputs.outside
     }
 }

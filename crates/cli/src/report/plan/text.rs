@@ -70,6 +70,9 @@ impl PlanReport<'_> {
             &count(in_place, "value takes", "values take", "over the bytes of others"),
         )?;
         line(out, "views", &count(views, "value is a part", "values are parts", "of others"))?;
+        for (at, used) in self.corners {
+            line(out, "in use", &format!("{} at {}", size::long(*used), one_line(at)))?;
+        }
         let Some(budget) = self.budget else { return Ok(()) };
         let verdict = match budget.checked_sub(totals.arena_bytes) {
             Some(0) => "fits exactly".to_owned(),
@@ -83,6 +86,9 @@ impl PlanReport<'_> {
         let sums = Boundaries::new(self.program, self.plan);
         writeln!(out)?;
         line(out, "weights", &where_bytes_are(sums.weights))?;
+        if sums.statics != Split::default() {
+            line(out, "static", &where_bytes_are(sums.statics))?;
+        }
         line(out, "inputs", &where_bytes_are(sums.inputs))?;
         line(out, "outputs", &where_bytes_are(sums.outputs))?;
         let total = self.totals.arena_bytes.saturating_add(sums.outside());

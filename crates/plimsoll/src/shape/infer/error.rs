@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::graph::GraphError;
+
 /// Why the shapes of a model cannot be found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -48,6 +50,14 @@ pub enum ShapeError {
         /// How deeply they may be.
         most: usize,
     },
+    /// The graph that it would be breaks a rule.
+    Graph(GraphError),
+}
+
+impl From<GraphError> for ShapeError {
+    fn from(error: GraphError) -> Self {
+        ShapeError::Graph(error)
+    }
 }
 
 /// What is wrong with what the caller says of the inputs.
@@ -155,6 +165,7 @@ impl fmt::Display for ShapeError {
             ShapeError::TooDeep { node, most } => {
                 write!(f, "node `{node}`: bodies are nested more than {most} deep")
             }
+            ShapeError::Graph(error) => error.fmt(f),
         }
     }
 }

@@ -1,0 +1,283 @@
+//! A model whose shapes are known, as a graph.
+//!
+//! - What depends on nothing but stored tensors is *static*: computed once, when the model is
+//!   loaded. Its nodes take no step. What of it is read in a run comes from outside.
+//! - A branch whose condition is known takes the place of its node. Otherwise the nodes of both
+//!   run one after the other, as far as memory is concerned, and then the node itself, which
+//!   hands on what the branch that was taken has made.
+//! - A loop begins with a node that sets up what is carried and ends with its own. In between are
+//!   the nodes of its body, as in one iteration. All that they must find in the next one lives until
+//!   the end: what they read of the outside, and what is carried. What is collected lives from the
+//!   beginning.
+
+use std::collections::BTreeSet;
+
+use super::family::family;
+use super::infer::{Bindings, ShapeError, facts, statics};
+use super::{Dim, Fact, Shape};
+use crate::dtype::Dtype;
+use crate::graph::{Graph, GraphBuilder, GraphError, Node, NodeId, Value, Window};
+use crate::ids::ValueId;
+use crate::model::{Body, Branches, Iteration, Model, ModelNode, Operator, Origin, TensorId};
+use crate::op::Op;
+use crate::program::{AccessKind, Overwrite, Role};
+
+/// Finds the shapes of a model, and makes a graph of it.
+pub fn infer(model: &Model, bindings: &Bindings) -> Result<Graph, ShapeError> {
+    let facts = facts(model, bindings)?;
+    let statics = statics(model, &facts);
+    let mut lowering = Lowering {
+        model,
+        facts: &facts,
+        statics: &statics,
+        builder: GraphBuilder::new(),
+        values: vec![None; model.tensors.len()],
+    };
+    lowering.model()?;
+    Ok(lowering.builder.finish()?)
+}
+
+struct Lowering<'m> {
+    model: &'m Model,
+    facts: &'m [Fact],
+    statics: &'m [bool],
+    builder: GraphBuilder,
+    /// By tensor, where the graph has one.
+    values: Vec<Option<ValueId>>,
+}
+
+type Done = Result<(), GraphError>;
+
+impl Lowering<'_> {
+    fn model(&mut self) -> Done {
+        for input in &self.model.body.inputs {
+            let value = self.new_value(*input).with_role(Role::Input);
+            self.values[input.index()] = Some(self.builder.value(value)?);
+        }
+        self.nodes(&self.model.body.nodes)?;
+        let mut listed = BTreeSet::new();
+        for output in &self.model.body.outputs {
+            if listed.insert(*output) {
+                let value = self.read(*output)?;
+                self.builder.output(value);
+            }
+        }
+        Ok(())
+    }
+
+    fn nodes(&mut self, nodes: &[ModelNode]) -> Done {
+        nodes.iter().try_for_each(|node| self.node(node))
+    }
+
+    fn node(&mut self, node: &ModelNode) -> Done {
+        let mut outputs = node.outputs.iter().flatten().peekable();
+        if outputs.peek().is_some() && outputs.all(|output| self.statics[output.index()]) {
+            return Ok(());
+        }
+        match &node.operator {
+            Operator::If(branches) => self.branches(node, branches),
+            Operator::Loop(body) => self.iterated(node, &Cycle::of_loop(node, body)),
+            Operator::Scan(scan) => self.iterated(node, &Cycle::of_scan(node, scan)),
+            operator => {
+                let fact = |id: &Option<TensorId>| id.map(|id| &self.facts[id.index()]);
+                let inputs: Vec<_> = node.inputs.iter().map(fact).collect();
+                let outputs: Vec<_> = node.outputs.iter().map(fact).collect();
+                let op = family(operator, &inputs, &outputs);
+                let inputs = self.read_all(node.inputs.iter().copied())?;
+                let outputs = self.write_all(node.outputs.iter().copied())?;
+                self.add(&node.name, node, op, inputs, outputs)?;
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds a node that does something for one of the model's.
+    fn add(
+        &mut self,
+        name: &str,
+        node: &ModelNode,
+        op: Op,
+        inputs: Vec<Option<ValueId>>,
+        outputs: Vec<Option<ValueId>>,
+    ) -> Result<NodeId, GraphError> {
+        let added = Node::new(name, op, &[], &[]).with_kind(&node.kind);
+        self.builder.node(Node { inputs, outputs, ..added })
+    }
+
+    fn branches(&mut self, node: &ModelNode, branches: &Branches) -> Done {
+        let condition = node.inputs.first().copied().flatten();
+        let known = condition.and_then(|id| self.facts[id.index()].known_ints());
+        match known.as_deref() {
+            Some([0]) => self.taken(node, &branches.otherwise),
+            Some([_]) => self.taken(node, &branches.then),
+            _ => self.either(node, branches),
+        }
+    }
+
+    /// The branch that is always taken, in place of the node.
+    fn taken(&mut self, node: &ModelNode, body: &Body) -> Done {
+        self.nodes(&body.nodes)?;
+        for (index, (output, made)) in node.outputs.iter().zip(&body.outputs).enumerate() {
+            let Some(output) = *output else { continue };
+            let name = match index {
+                0 => node.name.clone(),
+                _ => format!("{}/{index}", node.name),
+            };
+            let (made, output) = (self.read(*made)?, self.write(output)?);
+            self.add(&name, node, Op::Identity, vec![Some(made)], vec![Some(output)])?;
+        }
+        Ok(())
+    }
+
+    /// Both branches, and the node, which may leave what the first has made where it is.
+    fn either(&mut self, node: &ModelNode, branches: &Branches) -> Done {
+        self.nodes(&branches.then.nodes)?;
+        self.nodes(&branches.otherwise.nodes)?;
+        let made = branches.then.outputs.iter().chain(&branches.otherwise.outputs);
+        let tensors: Vec<_> = node.inputs.iter().copied().chain(made.copied().map(Some)).collect();
+        let once = |tensor: &TensorId| {
+            tensors.iter().flatten().filter(|other| *other == tensor).count() == 1
+        };
+        let inputs = self.read_all(tensors.iter().copied())?;
+        let outputs = self.write_all(node.outputs.iter().copied())?;
+        let added = self.add(&node.name, node, Op::Custom, inputs, outputs)?;
+        for body in [&branches.then, &branches.otherwise] {
+            for (output, made) in node.outputs.iter().zip(&body.outputs) {
+                let Some(output) = *output else { continue };
+                if once(made) && self.facts[made.index()].shape == self.facts[output.index()].shape
+                {
+                    let (output, input) = (self.read(output)?, self.read(*made)?);
+                    let overwrite = Overwrite { output, input, must: false };
+                    self.builder.node_mut(added).overwrites.push(overwrite);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn iterated(&mut self, node: &ModelNode, cycle: &Cycle<'_>) -> Done {
+        let set_up = self.read_all(node.inputs.iter().copied())?;
+        let made = self.write_all(cycle.body.inputs.iter().copied().map(Some))?;
+        let name = format!("{}/begin", node.name);
+        let begin = self.add(&name, node, Op::Custom, set_up.clone(), made)?;
+        self.nodes(&cycle.body.nodes)?;
+        let handed = self.read_all(cycle.body.outputs.iter().copied().map(Some))?;
+        let outputs = self.write_all(node.outputs.iter().copied())?;
+        let collected: Vec<_> = outputs.iter().skip(cycle.carried).flatten().copied().collect();
+        let end = self.add(&node.name, node, Op::Custom, handed, outputs)?;
+
+        let mut kept: BTreeSet<ValueId> = set_up.into_iter().flatten().collect();
+        for tensor in captured(cycle.body) {
+            kept.extend(self.values[tensor.index()]);
+        }
+        for tensor in cycle.body.inputs.iter().skip(cycle.first).take(cycle.carried) {
+            kept.extend(self.values[tensor.index()]);
+        }
+        let node = self.builder.node_mut(end);
+        node.also_reads = kept.into_iter().filter(|v| !node.inputs.contains(&Some(*v))).collect();
+        node.windows = collected
+            .into_iter()
+            .map(|value| Window { from: Some(begin), ..Window::new(value, AccessKind::Write) })
+            .collect();
+        Ok(())
+    }
+
+    fn read_all(
+        &mut self,
+        tensors: impl Iterator<Item = Option<TensorId>>,
+    ) -> Result<Vec<Option<ValueId>>, GraphError> {
+        tensors.map(|id| id.map(|id| self.read(id)).transpose()).collect()
+    }
+
+    fn write_all(
+        &mut self,
+        tensors: impl Iterator<Item = Option<TensorId>>,
+    ) -> Result<Vec<Option<ValueId>>, GraphError> {
+        tensors.map(|id| id.map(|id| self.write(id)).transpose()).collect()
+    }
+
+    /// The value of a tensor that somebody reads.
+    fn read(&mut self, id: TensorId) -> Result<ValueId, GraphError> {
+        let role = match self.model.tensor(id).origin {
+            Origin::Stored => Role::Param,
+            _ if self.statics[id.index()] => Role::Static,
+            Origin::Caller | Origin::Node => Role::Temporary,
+        };
+        self.value(id, role)
+    }
+
+    /// The value of a tensor that a node makes in every run.
+    fn write(&mut self, id: TensorId) -> Result<ValueId, GraphError> {
+        let value = self.value(id, Role::Temporary)?;
+        self.builder.value_mut(value).role = Role::Temporary;
+        Ok(value)
+    }
+
+    fn value(&mut self, id: TensorId, role: Role) -> Result<ValueId, GraphError> {
+        if let Some(value) = self.values[id.index()] {
+            return Ok(value);
+        }
+        let value = self.builder.value(self.new_value(id).with_role(role))?;
+        self.values[id.index()] = Some(value);
+        Ok(value)
+    }
+
+    fn new_value(&self, id: TensorId) -> Value {
+        let name = &self.model.tensor(id).name;
+        match &self.facts[id.index()] {
+            Fact { dtype: Some(dtype), shape: Some(shape), .. } => {
+                Value::new(name, *dtype, shape.clone())
+            }
+            // Whoever plans has to be told how many bytes it has.
+            fact => Value::new(name, fact.dtype.unwrap_or(Dtype::U8), Shape(vec![Dim::Unknown])),
+        }
+    }
+}
+
+/// What runs again and again.
+struct Cycle<'m> {
+    body: &'m Body,
+    /// The first of the body's inputs that is carried.
+    first: usize,
+    /// How many are carried: so many of the node's outputs come first.
+    carried: usize,
+}
+
+impl<'m> Cycle<'m> {
+    fn of_loop(node: &ModelNode, body: &'m Body) -> Self {
+        Cycle { body, first: 2, carried: node.inputs.len().saturating_sub(2) }
+    }
+
+    fn of_scan(node: &ModelNode, scan: &'m Iteration) -> Self {
+        Cycle {
+            body: &scan.body,
+            first: 0,
+            carried: node.inputs.len().saturating_sub(scan.sequences),
+        }
+    }
+}
+
+/// What a body reads of the outside, in the bodies within it too.
+fn captured(body: &Body) -> BTreeSet<TensorId> {
+    let (mut read, mut made) = (BTreeSet::new(), BTreeSet::new());
+    collect(body, &mut read, &mut made);
+    read.difference(&made).copied().collect()
+}
+
+fn collect(body: &Body, read: &mut BTreeSet<TensorId>, made: &mut BTreeSet<TensorId>) {
+    made.extend(&body.inputs);
+    read.extend(&body.outputs);
+    for node in &body.nodes {
+        read.extend(node.inputs.iter().flatten());
+        made.extend(node.outputs.iter().flatten());
+        match &node.operator {
+            Operator::If(branches) => {
+                collect(&branches.then, read, made);
+                collect(&branches.otherwise, read, made);
+            }
+            Operator::Loop(body) => collect(body, read, made),
+            Operator::Scan(scan) => collect(&scan.body, read, made),
+            _ => {}
+        }
+    }
+}
