@@ -1,3 +1,5 @@
+//! Operators on elements that are made by hand.
+
 use super::*;
 use crate::model::{Binary, Reduce, Unary};
 use crate::shape::Shape;
