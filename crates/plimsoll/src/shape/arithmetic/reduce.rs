@@ -4,7 +4,7 @@ use super::array::{Target, each};
 use super::elementwise::extreme;
 use super::number::{Number, small_whole};
 use super::{LIMIT, Operands, interval, normal};
-use crate::dtype::Dtype;
+use crate::dtype::{Class, Dtype};
 use crate::model::{Reduce, Reduction};
 use crate::shape::{Int, Numbers};
 
@@ -56,27 +56,19 @@ pub(super) fn along(reduce: Reduce, operands: &Operands<'_>, target: &Target) ->
 /// Elements reduced to one, if that is the same in whichever order.
 fn folded(function: Reduction, group: &[Number], dtype: Dtype) -> Option<Number> {
     let ints: Option<Vec<Int>> = group.iter().map(|number| number.int()).collect();
-    match (function, ints) {
+    match (function, ints.filter(|_| dtype.class() == Class::Integer)) {
         (Reduction::Max, _) => extreme_of(group, |a, b| extreme(a, b, interval::max, f64::max)),
         (Reduction::Min, _) => extreme_of(group, |a, b| extreme(a, b, interval::min, f64::min)),
-        (Reduction::Sum, Some(ints)) if !dtype_is_float(dtype) => {
-            interval::sum(ints.into_iter()).map(Number::Int)
-        }
-        (Reduction::Product, Some(ints)) if !dtype_is_float(dtype) => {
-            interval::product(ints.into_iter()).map(Number::Int)
-        }
-        (Reduction::Sum, _) => whole_sum(group, dtype).map(Number::Float),
-        (Reduction::Product, _) => whole_product(group, dtype).map(Number::Float),
+        (Reduction::Sum, Some(ints)) => interval::sum(ints.into_iter()).map(Number::Int),
+        (Reduction::Product, Some(ints)) => interval::product(ints.into_iter()).map(Number::Int),
+        (Reduction::Sum, None) => whole_sum(group, dtype).map(Number::Float),
+        (Reduction::Product, None) => whole_product(group, dtype).map(Number::Float),
         // Half of a half is exact; a third of something depends on how it is reckoned.
         (Reduction::Mean, _) if group.len().is_power_of_two() => {
             whole_sum(group, dtype).map(|sum| Number::Float(sum / group.len() as f64))
         }
         (Reduction::Mean | Reduction::Other, _) => None,
     }
-}
-
-fn dtype_is_float(dtype: Dtype) -> bool {
-    dtype.class() == crate::dtype::Class::Float
 }
 
 fn extreme_of(

@@ -309,6 +309,73 @@ fn large_tensors_are_left_alone() {
     assert_eq!(made(&Operator::Reduce(sum), &[&empty, &axes], Dtype::I64, &[]), scalar(0));
 }
 
+/// All that is made of members of intervals is in what is made of the intervals.
+#[test]
+fn what_is_known_of_limits_holds_of_every_number_between() {
+    let reduce = Reduce { function: Reduction::Product, keep_dims: true, none_if_empty: false };
+    let binaries = [
+        Binary::Add,
+        Binary::Sub,
+        Binary::Mul,
+        Binary::Div,
+        Binary::Mod { as_in_c: true },
+        Binary::Mod { as_in_c: false },
+        Binary::Pow,
+        Binary::And,
+        Binary::Or,
+        Binary::Xor,
+        Binary::Equal,
+        Binary::Less,
+        Binary::LessOrEqual,
+        Binary::Greater,
+        Binary::GreaterOrEqual,
+    ];
+    let unaries = [Unary::Abs, Unary::Neg, Unary::Sign];
+    let variadics = [Variadic::Max, Variadic::Min, Variadic::Sum];
+    let mut operators = vec![
+        Operator::Where,
+        Operator::Gather { axis: 0 },
+        Operator::GatherElements { axis: 0 },
+        Operator::Cast(Dtype::I64),
+        Operator::Reduce(reduce),
+    ];
+    operators.extend(binaries.map(Operator::Binary));
+    operators.extend(unaries.map(Operator::Unary));
+    operators.extend(variadics.map(Operator::Variadic));
+    let pairs = |range: std::ops::RangeInclusive<i64>| {
+        range.clone().flat_map(move |a| range.clone().map(move |b| (a, b)))
+    };
+    let intervals: Vec<(i64, i64)> = pairs(-2..=2).filter(|(lo, hi)| lo <= hi).collect();
+    for operator in &operators {
+        let dtype = match operator {
+            Operator::Binary(
+                Binary::And
+                | Binary::Or
+                | Binary::Xor
+                | Binary::Equal
+                | Binary::Less
+                | Binary::LessOrEqual
+                | Binary::Greater
+                | Binary::GreaterOrEqual,
+            ) => Dtype::Bool,
+            _ => Dtype::I64,
+        };
+        let run = |a: (i64, i64), b: (i64, i64)| {
+            let (a, b) = (limits(&[a, (7, 7)]), limits(&[b, (1, 1)]));
+            made(operator, &[&a, &b, &a], dtype, &[2]).ints().map(<[Int]>::to_vec)
+        };
+        for (a, b) in intervals.iter().flat_map(|a| intervals.iter().map(move |b| (*a, *b))) {
+            let Some(wide) = run(a, b) else { continue };
+            for (x, y) in (a.0..=a.1).flat_map(|x| (b.0..=b.1).map(move |y| (x, y))) {
+                for (wide, int) in wide.iter().zip(run((x, x), (y, y)).into_iter().flatten()) {
+                    let holds = wide.lo <= int.lo && int.hi <= wide.hi;
+                    assert!(holds, "{operator:?} of {a:?} and {b:?}: {x}, {y}");
+                }
+            }
+        }
+    }
+}
+
 /// Operands of which nothing fits make no panic, whatever the operator does with them.
 #[test]
 fn nonsense_is_survived() {

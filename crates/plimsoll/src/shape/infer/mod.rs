@@ -1,8 +1,8 @@
 //! Goes through a model, node by node.
 //!
-//! [`facts`] first checks that the model hangs together and puts the nodes of every body in an order
-//! in which they can run (`order`), then finds out what the inputs are (`bind`), and then goes
-//! through the nodes. Bodies of iterations are gone through until nothing changes (`control`).
+//! [`facts`] first checks that the model hangs together and puts the nodes of every body in an
+//! order in which they can run (`order`), then finds out what the inputs are (`bind`), and then
+//! goes through the nodes. Bodies of iterations are gone through until nothing changes (`control`).
 //!
 //! It costs time linear in the model: a body of an iteration is gone through a few times, and
 //! [`VISITS`] limits how often that happens where iterations are nested. [`BUDGET`] limits how many

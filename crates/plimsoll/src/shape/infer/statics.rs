@@ -9,8 +9,8 @@ use crate::shape::Fact;
 ///
 /// What is found are those that may vary: the inputs, what is random or made by an operator that is
 /// not ours, and what depends on these. A node with bodies varies if anything does that a node in
-/// them reads; then what is handed to the bodies varies too, since it does from one iteration to the
-/// next. The cost is linear in the model, times the depth to which bodies are nested.
+/// them reads; then what is handed to the bodies varies too, since it does from one iteration to
+/// the next. The cost is linear in the model.
 #[must_use]
 pub fn statics(model: &Model, facts: &[Fact]) -> Vec<bool> {
     let nodes = nested_nodes(&model.body);
