@@ -114,8 +114,8 @@ pub(super) fn fourier(inputs: &Inputs<'_>, one_sided: bool, inverse: bool) -> Fa
         return Err(format!("axis {axis} holds real and imaginary parts"));
     }
     let length = wanted.unwrap_or(match dims[index] {
-        // An empty spectrum has no length.
-        dim if real => grown(dim, |dim| dim.checked_sub(1)?.checked_mul(2)),
+        Dim::Known(0) if real => return Err("an empty spectrum".to_owned()),
+        dim if real => grown(dim, |dim| dim.saturating_sub(1).checked_mul(2)),
         dim => dim,
     });
     dims[index] = if one_sided && !inverse { half(length) } else { length };

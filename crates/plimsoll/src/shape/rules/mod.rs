@@ -74,7 +74,6 @@ pub(crate) fn outputs(
         Operator::Flatten { axis } => views::flatten(inputs, *axis),
         Operator::Transpose(perm) => views::transpose(inputs, perm.as_deref()),
         Operator::Expand => views::expand(inputs),
-        Operator::CenterCropPad(axes) => views::center_crop_pad(inputs, axes.as_deref()),
         Operator::DepthToSpace { block } => views::depth_to_space(inputs, *block),
         Operator::SpaceToDepth { block } => views::space_to_depth(inputs, *block),
         Operator::Slice => parts::slice(inputs),
@@ -82,6 +81,7 @@ pub(crate) fn outputs(
         Operator::Concat { axis } => parts::concat(inputs, *axis),
         Operator::Tile => parts::tile(inputs),
         Operator::Pad => parts::pad(inputs),
+        Operator::CenterCropPad(axes) => parts::center_crop_pad(inputs, axes.as_deref()),
 
         Operator::Gather { axis } => places::gather(inputs, *axis),
         Operator::GatherElements { axis } => places::gather_elements(inputs, *axis),

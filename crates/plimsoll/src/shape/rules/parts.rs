@@ -1,7 +1,9 @@
-//! Parts and repetitions along axes: slice, split, concat, tile and pad.
+//! Parts and repetitions along axes: slice, split, concat, tile, pad and crop.
 
 use super::Inputs;
-use super::dims::{agreed, at_most, axis_of, grown, limit, number, once, same, shown, sum, times};
+use super::dims::{
+    agreed, at_most, axes_of, axis_of, grown, limit, number, once, same, shown, sum, times,
+};
 use super::operands::{Facts, axes_in, dims_in, dims_of_rank, like, list, made, operand, optional};
 use crate::shape::{Dim, Fact, Int};
 
@@ -262,6 +264,27 @@ fn padded(dim: Dim, begin: Int, end: Int) -> Result<Dim, String> {
         _ if begin.hi == i64::MAX || end.hi == i64::MAX => Ok(Dim::Unknown),
         _ => Ok(at_most(limit(dim).and_then(|dim| number(most(dim).max(0))))),
     }
+}
+
+/// `x, dims`: these lengths of these axes, or of all.
+pub(super) fn center_crop_pad(inputs: &Inputs<'_>, axes: Option<&[i64]>) -> Facts {
+    let (x, wanted) = (operand(inputs, 0)?, dims_in(operand(inputs, 1)?)?);
+    let mut output = like(x);
+    match (output.shape.as_mut(), axes) {
+        (None, None) => return Ok(vec![made(x.dtype, wanted)]),
+        (None, Some(_)) => {}
+        (Some(shape), axes) => {
+            let rank = shape.0.len();
+            let axes =
+                axes.map_or_else(|| Ok((0..rank).collect()), |axes| once(axes_of(axes, rank)?))?;
+            let wanted = wanted.unwrap_or_else(|| vec![Dim::Unknown; axes.len()]);
+            if wanted.len() != axes.len() {
+                return Err(format!("{} dims for {} axes", wanted.len(), axes.len()));
+            }
+            axes.iter().zip(wanted).for_each(|(axis, dim)| shape.0[*axis] = dim);
+        }
+    }
+    Ok(vec![output])
 }
 
 #[cfg(test)]

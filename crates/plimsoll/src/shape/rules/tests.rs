@@ -3,6 +3,8 @@
 //! `f32[2, <=3, ?]` is a tensor, `f32` one whose rank is not known, `?[2]` one whose type is not,
 //! `-` an operand that is absent. Elements are in braces: `i64[3]{2, 0..5, ?}`, `f32[1]{0.5}`.
 
+mod hostile;
+
 use super::{Fact, outputs};
 use crate::dtype::{Class, Dtype};
 use crate::model::Operator;

@@ -1,9 +1,9 @@
 //! The same elements under other dims: reshape, squeeze, transpose, expand and their like.
 
 use super::Inputs;
-use super::dims::{axes_of, axis_of, broadcast, count, grown, limit, once, same, times};
+use super::dims::{axis_of, broadcast, count, grown, limit, once, same, times};
 use super::operands::{
-    Facts, axes_in, dims_in, dims_of_rank, is_empty, like, list, made, operand, optional,
+    Facts, axes_in, dims_in, dims_of_rank, is_empty, list, made, operand, optional,
 };
 use crate::shape::{Dim, Int};
 
@@ -52,6 +52,7 @@ fn reshaped(from: Option<&[Dim]>, wanted: &[Int], allow_zero: bool) -> Result<Ve
     Ok(dims)
 }
 
+/// A number that is not known may turn out to be a 0 that copies.
 fn wanted_dim(
     from: Option<&[Dim]>,
     index: usize,
@@ -74,7 +75,6 @@ fn wanted_dim(
     let plain = int.lo > 0 || (int.lo == 0 && allow_zero) || int.known().is_some();
     Ok(Wanted::Given(match (plain, Dim::from(int)) {
         (true, dim) => dim,
-        // It may be copied after all.
         (false, Dim::AtMost(most)) if int.lo == 0 => {
             let copied = copied().unwrap_or(Dim::Known(0));
             limit(copied).map_or(Dim::Unknown, |copied| Dim::AtMost(copied.max(most)))
@@ -93,16 +93,15 @@ fn left_over(from: &[Dim], wanted: &[Wanted]) -> Result<Dim, String> {
     let mut exact = true;
     for dim in wanted {
         match dim {
-            Wanted::Given(Dim::Known(dim)) => {
-                others = times(others, Dim::Known(*dim));
-            }
+            Wanted::Given(Dim::Known(dim)) => others = times(others, Dim::Known(*dim)),
             // At least 1, or there is no answer.
             Wanted::Given(Dim::AtMost(_) | Dim::Unknown) => exact = false,
             Wanted::Copied(_) | Wanted::Rest => {}
         }
     }
     match (total, others) {
-        (_, Dim::Known(0) | Dim::AtMost(_) | Dim::Unknown) | (Dim::Unknown, _) => Ok(Dim::Unknown),
+        (_, Dim::Known(0)) => Err("a dim of -1 beside one of 0".to_owned()),
+        (Dim::Unknown, _) | (_, Dim::AtMost(_) | Dim::Unknown) => Ok(Dim::Unknown),
         (Dim::Known(total), Dim::Known(others)) if exact => {
             if total.is_multiple_of(others) {
                 Ok(Dim::Known(total / others))
@@ -247,27 +246,6 @@ pub(super) fn expand(inputs: &Inputs<'_>) -> Facts {
         _ => None,
     };
     Ok(vec![made(x.dtype, dims)])
-}
-
-/// `x, dims`: these lengths of these axes, or of all.
-pub(super) fn center_crop_pad(inputs: &Inputs<'_>, axes: Option<&[i64]>) -> Facts {
-    let (x, wanted) = (operand(inputs, 0)?, dims_in(operand(inputs, 1)?)?);
-    let mut output = like(x);
-    match (output.shape.as_mut(), axes) {
-        (None, None) => return Ok(vec![made(x.dtype, wanted)]),
-        (None, Some(_)) => {}
-        (Some(shape), axes) => {
-            let rank = shape.0.len();
-            let axes =
-                axes.map_or_else(|| Ok((0..rank).collect()), |axes| once(axes_of(axes, rank)?))?;
-            let wanted = wanted.unwrap_or_else(|| vec![Dim::Unknown; axes.len()]);
-            if wanted.len() != axes.len() {
-                return Err(format!("{} dims for {} axes", wanted.len(), axes.len()));
-            }
-            axes.iter().zip(wanted).for_each(|(axis, dim)| shape.0[*axis] = dim);
-        }
-    }
-    Ok(vec![output])
 }
 
 /// Blocks of channels become blocks of pixels.

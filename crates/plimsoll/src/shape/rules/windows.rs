@@ -69,7 +69,7 @@ impl Lane {
         let Some((begin, end)) = self.pads else {
             return Ok(grown(windows, |windows| windows.checked_mul(self.stride)));
         };
-        let (Some(reach), Some(most @ 1..)) = (self.reach(), limit(windows)) else {
+        let (Some(reach), Some(most)) = (self.reach(), limit(windows)) else {
             return Ok(Dim::Unknown);
         };
         let pads = i128::from(begin) + i128::from(end);
@@ -238,7 +238,11 @@ pub(super) fn conv_transpose(
 pub(super) fn causal_conv(inputs: &Inputs<'_>) -> Facts {
     let (x, w) = (operand(inputs, 0)?, operand(inputs, 1)?);
     let (dims, kernel) = (dims_of_rank(x, 3)?, dims_of_rank(w, 3)?);
-    let state = vec![dims[0], dims[1], grown(kernel[2], |kernel| kernel.checked_sub(1))];
+    if kernel[2] == Dim::Known(0) {
+        return Err("windows of 0".to_owned());
+    }
+    let before = grown(kernel[2], |kernel| Some(kernel.saturating_sub(1)));
+    let state = vec![dims[0], dims[1], before];
     Ok(vec![made(x.dtype, Some(dims)), made(x.dtype, Some(state))])
 }
 
@@ -273,13 +277,16 @@ pub(super) fn global_pool(inputs: &Inputs<'_>) -> Facts {
 /// `x, indices, dims?`.
 pub(super) fn max_unpool(inputs: &Inputs<'_>, windows: &Windows) -> Facts {
     let x = operand(inputs, 0)?;
-    if let Some(dims) = optional(inputs, 2) {
-        let rank = windows.kernel.len() + 2;
-        let dims = dims_in(dims)?.unwrap_or_else(|| vec![Dim::Unknown; rank]);
-        return Ok(vec![made(x.dtype, Some(dims))]);
+    let rank = windows.kernel.len() + 2;
+    let dims = dims_of_rank(x, rank)?;
+    if let Some(wanted) = optional(inputs, 2) {
+        let wanted = dims_in(wanted)?.unwrap_or_else(|| vec![Dim::Unknown; rank]);
+        if wanted.len() != rank {
+            return Err(format!("{} dims for {rank} axes", wanted.len()));
+        }
+        return Ok(vec![made(x.dtype, Some(wanted))]);
     }
     let kernel: Vec<Dim> = windows.kernel.iter().map(|dim| Dim::Known(*dim)).collect();
-    let dims = dims_of_rank(x, kernel.len() + 2)?;
     let mut output = dims[..2].to_vec();
     for (lane, dim) in lanes(windows, &kernel)?.iter().zip(&dims[2..]) {
         output.push(lane.spread(*dim, 0)?);

@@ -101,7 +101,7 @@ fn slice_lengths_are_those_of_elements() {
                 let expected = length(dim, start, end, step);
                 match super::slice_length(dim, start, end, step) {
                     Dim::Known(found) => {
-                        assert_eq!(found, expected, "{start}:{end}:{step} of {dim}")
+                        assert_eq!(found, expected, "{start}:{end}:{step} of {dim}");
                     }
                     Dim::AtMost(most) => assert!(step < 0 && start < 0 && most == 1),
                     Dim::Unknown => panic!("{start}:{end}:{step} of {dim}"),
@@ -157,7 +157,7 @@ fn tensors_are_put_together_and_repeated() {
 }
 
 #[test]
-fn pads_add_and_take_away() {
+fn pads_and_crops_add_and_take_away() {
     let pad = || Operator::Pad;
     check(&[
         (pad(), "f32[2, 3]; i64[4]{0, 1, 2, -1}", "f32[4, 3]"),
@@ -171,5 +171,10 @@ fn pads_add_and_take_away() {
         (pad(), "f32[2]; i64[2]{-2, -1}", "error: 2 with -2 and -1 more"),
         (pad(), "f32[2]; i64[3]{0, 0, 0}", "error: 3 pads for 1 axes"),
         (pad(), "f32[18446744073709551615]; i64[2]{1, 1}", "f32[?]"),
+        (Operator::CenterCropPad(None), "f32[9, ?]; i64[2]{4, 5}", "f32[4, 5]"),
+        (Operator::CenterCropPad(None), "f32; i64[2]{4, 0..5}", "f32[4, <=5]"),
+        (Operator::CenterCropPad(Some(vec![-1])), "f32[9, ?]; i64[1]{5}", "f32[9, 5]"),
+        (Operator::CenterCropPad(Some(vec![-1])), "f32[9, 8]; i64", "f32[9, ?]"),
+        (Operator::CenterCropPad(None), "f32[9, 8]; i64[1]{5}", "error: 1 dims for 2 axes"),
     ]);
 }

@@ -74,6 +74,7 @@ fn convolutions_have_other_types() {
             "f32[1, 1, 2, 2]",
         ),
         (Operator::CausalConv, "f32[2, 8, <=5]; f32[8, 1, 4]", "f32[2, 8, <=5]; f32[2, 8, 3]"),
+        (Operator::CausalConv, "f32; f32[8, 1, 0]", "error: windows of 0"),
         (Operator::CausalConv, "f32; f32", "f32[?, ?, ?]; f32[?, ?, ?]"),
     ]);
 }
@@ -96,7 +97,7 @@ fn transposed_convolutions_spread() {
         (spread(plain(&[2], &[]), &[1], Some(&[20])), input, "f32[1, 6, 20]"),
         (spread(padded(Padding::SameUpper, &[2]), &[1], None), input, "f32[1, 3, 10]"),
         (spread(plain(&[2], &[]), &[], None), "f32[?, 4, <=5]; f32[4, 3, 3]", "f32[?, 6, <=11]"),
-        (spread(plain(&[2], &[]), &[], None), "f32[?, 4, 0]; f32[4, 3, 3]", "f32[?, 6, ?]"),
+        (spread(plain(&[2], &[]), &[], None), "f32[?, 4, 0]; f32[4, 3, 3]", "f32[?, 6, 1]"),
         (spread(plain(&[], &[9, 9]), &[], None), input, "error: 7 elements less 18"),
         (spread(plain(&[], &[]), &[1, 1], None), input, "error: 2 numbers for 1 axes"),
         (spread(plain(&[], &[]), &[], None), "f32[1, 5, 5]; f32[4, 3, 3]", "error: 5 is not 4"),
