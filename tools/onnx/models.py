@@ -16,27 +16,28 @@ CORPUS = Path(os.environ.get("PLIMSOLL_CORPUS", ROOT.parent / "shared" / "corpus
 
 # Models of packages: file, dims for symbols, shapes for inputs that have none.
 PACKAGED = [
-    ("magika/models/standard_v3_3/model.onnx", {"batch": 1}, {}),
+    ("magika/models/standard_v3_3/model.onnx", {}, {"bytes": [1, 2048]}),
     ("nudenet/320n.onnx", {}, {"images": [1, 3, 320, 320]}),
     ("rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx", {}, {"x": [1, 3, 320, 320]}),
     ("rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx", {}, {"x": [1, 3, 48, 320]}),
     ("rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx", {}, {"x": [1, 3, 48, 192]}),
     ("silero_vad/data/silero_vad_16k_op15.onnx", {},
      {"input": [1, 576], "state": [2, 1, 128]}),
-    ("silero_vad/data/silero_vad_16k_sequence.onnx", {}, {}),
+    ("silero_vad/data/silero_vad_16k_sequence.onnx", {"sequence_length": 4}, {}),
     ("silero_vad/data/silero_vad_op18_ifless.onnx", {},
      {"input": [1, 576], "state": [2, 1, 128]}),
     ("silero_vad/data/silero_vad_half.onnx", {}, {"input": [1, 576], "state": [2, 1, 128]}),
     ("silero_vad/data/silero_vad.onnx", {}, {"input": [1, 576], "state": [2, 1, 128]}),
 ]
 
-# Models of the corpus with symbols.
+# Models of the corpus with symbols, and what these stand for.
 DYNAMIC = {
     "dyn_bert_base": {"batch": 2, "seq": 64},
     "dyn_mobilenet_v2": {"batch": 2},
-    "dyn_resnet50": {"batch": 2},
-    "pkg_magika__model": {"batch": 2},
-    "pkg_rapidocr-onnxruntime__ch_PP-OCRv4_det_infer": {},
+    "dyn_resnet50": {"batch": 2, "height": 224, "width": 224},
+    "pkg_magika__model": {"unk__214": 2},
+    "pkg_rapidocr-onnxruntime__ch_PP-OCRv4_det_infer": {
+        "p2o.DynamicDimension.0": 1, "p2o.DynamicDimension.1": 320, "p2o.DynamicDimension.2": 320},
 }
 
 
@@ -101,6 +102,8 @@ def bind(model, dims, shapes):
                 shape.dim.add().dim_value = dim
         for dim in shape.dim:
             if dim.HasField("dim_param"):
+                if dim.dim_param not in dims:
+                    raise RuntimeError(f"`{dim.dim_param}` of input `{value.name}` is not bound")
                 dim.dim_value = dims[dim.dim_param]
     return model
 
