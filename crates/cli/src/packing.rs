@@ -94,7 +94,7 @@ impl PackingArgs {
 
 fn list_algorithms() -> Result<()> {
     output::to_stdout(true, |out| {
-        for algorithm in Algorithm::all() {
+        for algorithm in Algorithm::named() {
             writeln!(out, "{:<24}{}", algorithm.to_string(), algorithm.about())?;
         }
         Ok(())

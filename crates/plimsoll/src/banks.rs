@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll_pack::{BufferId as PackedId, Life, Problem, Status, Sweep, solve};
+use plimsoll_pack::{BufferId as PackedId, Life, Limit, Problem, Status, Sweep, Watch, solve_watched};
 
 use crate::door::Checked;
 use crate::liveness::reserved;
@@ -31,6 +31,7 @@ pub(crate) struct Filled {
     pub(crate) bytes: u64,
     pub(crate) lower_bound_bytes: u64,
     pub(crate) optimal: bool,
+    pub(crate) limit: Option<Limit>,
     pub(crate) won_by: String,
 }
 
@@ -48,6 +49,7 @@ pub(crate) fn place(
     checked: &Checked<'_>,
     items: &[Item],
     options: &Options,
+    watch: &mut Watch<'_>,
 ) -> Result<Placed, Refusal> {
     let default = [BankSpec::new("arena")];
     let specs: &[BankSpec] = if options.banks.is_empty() { &default } else { &options.banks };
@@ -58,7 +60,7 @@ pub(crate) fn place(
         for copy in 0.. {
             let name = if copy == 0 { spec.name.clone() } else { format!("{}.{copy}", spec.name) };
             let lent = borrowed.get(&name).map_or(&[][..], Vec::as_slice);
-            let mut bank = Filling { checked, items, spec, lent, options };
+            let mut bank = Filling { checked, items, spec, lent, options, watch };
             let before = waiting.len();
             let filled = bank.fill(&mut waiting, &mut placed.slots, placed.banks.len(), name)?;
             let used = waiting.len() < before;
@@ -92,16 +94,17 @@ fn borrowed(checked: &Checked<'_>, options: &Options) -> BTreeMap<String, Vec<Sh
     by_bank
 }
 
-struct Filling<'a, 'p> {
+struct Filling<'a, 'p, 'w> {
     checked: &'a Checked<'p>,
     items: &'a [Item],
     spec: &'a BankSpec,
     /// What another plan has put into this bank.
     lent: &'a [SharedSlot],
     options: &'a Options,
+    watch: &'a mut Watch<'w>,
 }
 
-impl Filling<'_, '_> {
+impl Filling<'_, '_, '_> {
     /// Takes what fits out of `waiting`, and places it.
     fn fill(
         &mut self,
@@ -116,7 +119,7 @@ impl Filling<'_, '_> {
             self.evict(&mut inside, &mut outside, capacity)?;
         }
         let problem = self.problem(&inside)?;
-        let outcome = solve(&problem, &self.options.pack);
+        let outcome = solve_watched(&problem, &self.options.pack, self.watch);
         // What another plan lends never overlaps itself, or it would not be a plan.
         let Some(solution) = outcome.solution else { return Err(Refusal::NoRoom(inside)) };
         for (index, item) in inside.iter().enumerate() {
@@ -130,6 +133,7 @@ impl Filling<'_, '_> {
             bytes: outcome.arena_bytes,
             lower_bound_bytes: outcome.lower_bound.bytes,
             optimal: outcome.status == Status::Optimal,
+            limit: outcome.limit,
             won_by: outcome.won_by.map_or(String::new(), |a| a.to_string()),
         })
     }
@@ -141,7 +145,7 @@ impl Filling<'_, '_> {
 
     /// Moves items outside until the rest fits the capacity.
     fn evict(
-        &self,
+        &mut self,
         inside: &mut Vec<usize>,
         outside: &mut Vec<usize>,
         capacity: u64,
@@ -154,7 +158,7 @@ impl Filling<'_, '_> {
             if let (Some(section), true) = (section, load > capacity) {
                 evicted = self.largest_alive(inside, sweep.life_of(section), load - capacity);
             } else {
-                let outcome = solve(&problem, &self.options.pack);
+                let outcome = solve_watched(&problem, &self.options.pack, self.watch);
                 if outcome.arena_bytes <= capacity {
                     return Ok(());
                 }

@@ -14,7 +14,7 @@
 //! | `reason` | a smallest set of buffers that does not fit |
 //!
 //! Every rule is a switch of [`Options`]: answers are the same with each of them on or off, which the
-//! tests hold; what each is worth is in `docs/exact-notes.md`. The search is deterministic, and its
+//! tests hold; what each is worth is in `docs/search.md`. The search is deterministic, and its
 //! limit is work: entries of lists looked at, of which there are about 10⁸ in a second.
 
 mod instance;
@@ -29,11 +29,12 @@ use instance::Instance;
 use order::{Order, ROUND};
 use search::{Answer, Search};
 
-pub use reason::{Misfit, misfit};
+pub use reason::{Misfit, misfit, misfit_watched};
 
 use crate::problem::Problem;
 use crate::solution::Solution;
 use crate::sweep::Sweep;
+use crate::watch::{Watched, nobody};
 
 /// A slice of work is so many times the estimate of a walk to the bottom.
 const WALKS: u64 = 4;
@@ -89,7 +90,7 @@ pub enum Verdict {
     Fits(Solution),
     /// It does not: the search was exhausted.
     Never,
-    /// Nobody knows: the work was used up.
+    /// Nobody knows: the work was used up, or somebody has said stop.
     Stopped,
     /// The search does not know fixed offsets, gaps and pairs kept apart.
     DoesNotApply,
@@ -107,19 +108,31 @@ pub struct Decision {
 /// Whether all buffers fit into `capacity` bytes together.
 #[must_use]
 pub fn decide(problem: &Problem, sweep: &Sweep, capacity: u64, options: &Options) -> Decision {
-    let Some(instance) = Instance::new(problem, sweep) else {
-        return Decision { verdict: Verdict::DoesNotApply, work: 0 };
-    };
+    decide_watched(problem, sweep, capacity, options, &mut Watched::new(&mut nobody, 0))
+}
+
+fn decide_watched(
+    problem: &Problem,
+    sweep: &Sweep,
+    capacity: u64,
+    options: &Options,
+    watched: &mut Watched<'_>,
+) -> Decision {
     if capacity < sweep.peak().0 {
         return Decision { verdict: Verdict::Never, work: 0 };
     }
+    let Some(instance) = Instance::new(problem, sweep) else {
+        return Decision { verdict: Verdict::DoesNotApply, work: 0 };
+    };
     let mut solver = Solver::new(&instance, capacity, options);
-    let verdict = match solver.ask(capacity, options.work) {
+    let verdict = match solver.ask(capacity, options.work, watched) {
         Answer::Fits => Verdict::Fits(solver.solution()),
         Answer::Never => Verdict::Never,
         Answer::Stopped => Verdict::Stopped,
     };
-    Decision { verdict, work: solver.search.tree.work }
+    let work = solver.work();
+    watched.finished(work);
+    Decision { verdict, work }
 }
 
 /// What [`minimise`] found.
@@ -149,6 +162,17 @@ pub fn minimise(
     start: Option<&Solution>,
     options: &Options,
 ) -> Minimum {
+    minimise_watched(problem, sweep, start, options, &mut Watched::new(&mut nobody, 0))
+}
+
+/// The same, while somebody watches.
+pub(crate) fn minimise_watched(
+    problem: &Problem,
+    sweep: &Sweep,
+    start: Option<&Solution>,
+    options: &Options,
+    watched: &mut Watched<'_>,
+) -> Minimum {
     let mut best = start.cloned();
     let mut best_bytes = start.map_or(u64::MAX, |s| s.arena_bytes(problem));
     let mut lower_bound = sweep.peak().0;
@@ -160,17 +184,19 @@ pub fn minimise(
     let mut share = ROUND * solver.slice;
     let mut floor = lower_bound;
     let mut target = lower_bound;
-    while lower_bound < best_bytes && solver.search.tree.work < options.work {
-        let left = options.work - solver.search.tree.work;
-        match solver.ask(target, share.min(left)) {
+    while lower_bound < best_bytes && solver.work() < options.work && !watched.is_stopped() {
+        let left = options.work - solver.work();
+        match solver.ask(target, share.min(left), watched) {
             Answer::Fits => {
                 let found = solver.solution();
                 best_bytes = found.arena_bytes(problem);
                 best = Some(found);
+                watched.found(best_bytes, solver.work());
             }
             Answer::Never => {
                 lower_bound = lower_bound.max(solver.above(target));
                 floor = floor.max(lower_bound);
+                watched.proved(lower_bound.min(best_bytes), solver.work());
             }
             Answer::Stopped => floor = floor.max(solver.above(target)),
         }
@@ -186,7 +212,8 @@ pub fn minimise(
         }
     }
     let optimal = best_bytes == lower_bound;
-    let work = solver.search.tree.work;
+    let work = solver.work();
+    watched.finished(work);
     Minimum { solution: best, lower_bound, optimal, applies: true, work }
 }
 
@@ -207,19 +234,23 @@ impl<'a> Solver<'a> {
         Solver { instance, options, search, slice: (WALKS * walk).max(1000) }
     }
 
+    fn work(&self) -> u64 {
+        self.search.tree.work
+    }
+
     /// Whether everything fits, as far as that much work can tell.
-    fn ask(&mut self, capacity: u64, work: u64) -> Answer {
+    fn ask(&mut self, capacity: u64, work: u64, watched: &mut Watched<'_>) -> Answer {
         self.search.set_capacity(capacity);
-        let stop = self.search.tree.work.saturating_add(work);
+        let stop = self.work().saturating_add(work);
         for run in 0.. {
-            let left = stop.saturating_sub(self.search.tree.work);
-            if left == 0 {
+            let left = stop.saturating_sub(self.work());
+            if left == 0 || watched.is_stopped() {
                 break;
             }
             let slice = self.slice.saturating_mul(1 << (run / ROUND / 4).min(40));
             let slice = if self.options.restarts { slice.min(left) } else { left };
             let order = Order::of_run(self.instance, if self.options.restarts { run } else { 0 });
-            let answer = self.search.run(&order, slice);
+            let answer = self.search.run(&order, slice, watched);
             if answer != Answer::Stopped {
                 return answer;
             }

@@ -29,6 +29,7 @@ use super::Options;
 use super::instance::Instance;
 use super::order::Order;
 use super::tree::{Dead, NONE, Tree, Why};
+use crate::watch::Watched;
 
 /// How many dead ends are remembered.
 const NOGOODS: usize = 1 << 20;
@@ -40,7 +41,7 @@ pub(super) enum Answer {
     Fits,
     /// It can not be.
     Never,
-    /// The work was used up.
+    /// The work was used up, or somebody has said stop.
     Stopped,
 }
 
@@ -89,7 +90,7 @@ impl<'a> Search<'a> {
     }
 
     /// Starts from nothing and searches in this order, for as much work as that.
-    pub(super) fn run(&mut self, order: &Order, work: u64) -> Answer {
+    pub(super) fn run(&mut self, order: &Order, work: u64, watched: &mut Watched<'_>) -> Answer {
         self.tree.undo_to(0);
         self.frames.clear();
         self.parts.clear();
@@ -109,7 +110,8 @@ impl<'a> Search<'a> {
                 return Answer::Fits;
             }
             done = self.frames.last().map_or(0, |f| f.parts);
-            if self.tree.work > stop {
+            watched.working(self.tree.work);
+            if self.tree.work > stop || watched.is_stopped() {
                 return Answer::Stopped;
             }
         }
