@@ -2,8 +2,8 @@
 //! and over generated problems of growing size: arena / lower bound, and time.
 //!
 //! `cargo bench --bench packers` runs all of it; `-- large` only what has `large` in its folder or
-//! name. `-- --most 1000000` sets the largest generated problem (default 100 000). Everything runs
-//! on one thread. Peak memory is that of the whole process so far, as the system tells it in
+//! name. `-- --most 1000000` sets the largest generated problem (default 100 000), and
+//! `-- --plot FILE.svg` draws how time grows with size. Everything runs on one thread. Peak memory is that of the whole process so far, as the system tells it in
 //! `/proc/self/status`, and a dash where it does not.
 
 use std::fs::{self, File};
@@ -26,18 +26,22 @@ fn main() {
     for folder in FOLDERS {
         table(folder, &arguments);
     }
-    growth(&arguments);
+    let points = growth(&arguments);
+    if let Some(path) = &arguments.plot {
+        fs::write(path, plot(&points)).expect("a file that can be written");
+    }
 }
 
 /// What the command line asks for.
 struct Arguments {
     filter: String,
     most: usize,
+    plot: Option<PathBuf>,
 }
 
 impl Arguments {
     fn parse() -> Self {
-        let mut parsed = Arguments { filter: String::new(), most: 100_000 };
+        let mut parsed = Arguments { filter: String::new(), most: 100_000, plot: None };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
@@ -46,6 +50,7 @@ impl Arguments {
                     let most = arguments.next().and_then(|n| n.parse().ok());
                     parsed.most = most.expect("--most wants a number");
                 }
+                "--plot" => parsed.plot = arguments.next().map(PathBuf::from),
                 filter => filter.clone_into(&mut parsed.filter),
             }
         }
@@ -72,28 +77,89 @@ fn table(folder: &str, arguments: &Arguments) {
     for path in paths {
         let file = BufReader::new(File::open(&path).expect("listed before"));
         let problem = csv::read(file).expect("a valid problem").problem;
-        let rules = portfolio_row(&name(&path), &problem);
+        let (_, rules) = portfolio_row(&name(&path), &problem);
         print_cells(rules.map(|run| format!("{:.4}", run.ratio)));
     }
 }
 
 /// Generated problems, ten times larger each time: seconds, and below them arena / lower bound.
-fn growth(arguments: &Arguments) {
+fn growth(arguments: &Arguments) -> Vec<Point> {
     let sizes = (3..).map(|power| 10usize.pow(power)).take_while(|n| *n <= arguments.most);
     let problems = sizes.map(|n| (n, format!("generated_{n}")));
     let wanted: Vec<_> = problems.filter(|(_, name)| name.contains(&arguments.filter)).collect();
+    let mut points = Vec::new();
     if wanted.is_empty() {
-        return;
+        return points;
     }
     println!("\ngenerated, like a training step: seconds, and below them arena / lower bound\n");
     header();
     for (size, name) in wanted {
         let problem = training_like(size, 1);
-        let runs: Vec<Run> = portfolio_row(&name, &problem).collect();
+        let (portfolio, rules) = portfolio_row(&name, &problem);
+        let runs: Vec<Run> = rules.collect();
+        let largest_first = runs[0].seconds;
+        points.push(Point { buffers: size, largest_first, portfolio: portfolio.seconds });
         print_cells(runs.iter().map(|run| format!("{:.4}", run.seconds)));
         print!("{:<82}", "");
         print_cells(runs.iter().map(|run| format!("{:.4}", run.ratio)));
     }
+    points
+}
+
+/// Seconds for a number of buffers.
+struct Point {
+    buffers: usize,
+    largest_first: f64,
+    portfolio: f64,
+}
+
+/// Time over size, both on a scale of powers of ten. Grey lines and text are readable on light and
+/// on dark pages.
+fn plot(points: &[Point]) -> String {
+    let x = |buffers: f64| 70.0 + (buffers.log10() - 3.0) * 150.0;
+    let y = |seconds: f64| 30.0 + (2.0 - seconds.log10()) * 45.0;
+    let mut svg = vec![
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 620 340\" font-family=\"sans-serif\" \
+         font-size=\"12\" fill=\"#888\">"
+            .to_owned(),
+        "<title>Seconds to pack, by number of buffers</title>".to_owned(),
+    ];
+    for power in -4..=2 {
+        let (at, label) = (y(10f64.powi(power)), 10f64.powi(power));
+        svg.push(format!("<path d=\"M70 {at}H520\" stroke=\"#888\" stroke-opacity=\"0.35\"/>"));
+        svg.push(format!("<text x=\"62\" y=\"{}\" text-anchor=\"end\">{label} s</text>", at + 4.0));
+    }
+    for power in 3..=6 {
+        let (at, label) = (x(10f64.powi(power)), ["1 000", "10 000", "100 000", "1 000 000"]);
+        let label = label[power as usize - 3];
+        svg.push(format!("<path d=\"M{at} 30V300\" stroke=\"#888\" stroke-opacity=\"0.35\"/>"));
+        svg.push(format!("<text x=\"{at}\" y=\"318\" text-anchor=\"middle\">{label}</text>"));
+    }
+    svg.push("<text x=\"295\" y=\"336\" text-anchor=\"middle\">buffers</text>".to_owned());
+    let mut line = |name: &str, colour: &str, seconds: &dyn Fn(&Point) -> f64| {
+        let at = |p: &Point| (x(p.buffers as f64), y(seconds(p)));
+        let corners: Vec<String> =
+            points.iter().map(at).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let corners = corners.join(" ");
+        svg.push(format!(
+            "<polyline points=\"{corners}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>"
+        ));
+        for point in points {
+            let ((x, y), seconds) = (at(point), seconds(point));
+            svg.push(format!(
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\" fill=\"{colour}\">\
+                 <title>{name}: {seconds:.4} s</title></circle>"
+            ));
+        }
+        if let Some((x, y)) = points.last().map(at) {
+            let (x, y) = (x + 8.0, y + 4.0);
+            svg.push(format!("<text x=\"{x:.1}\" y=\"{y:.1}\" fill=\"{colour}\">{name}</text>"));
+        }
+    };
+    line("portfolio", "#d9730d", &|p| p.portfolio);
+    line("largest first", "#2f80c3", &|p| p.largest_first);
+    svg.push("</svg>\n".to_owned());
+    svg.join("\n")
 }
 
 /// How one run went.
@@ -127,15 +193,20 @@ fn rules_alone() -> Options {
 }
 
 /// Prints what the whole portfolio gives; then come the runs of each rule.
-fn portfolio_row<'p>(name: &str, problem: &'p Problem) -> impl Iterator<Item = Run> + use<'p> {
-    let Run { seconds, ratio, by } = run(problem, &rules_alone());
+fn portfolio_row<'p>(
+    name: &str,
+    problem: &'p Problem,
+) -> (Run, impl Iterator<Item = Run> + use<'p>) {
+    let portfolio = run(problem, &rules_alone());
+    let Run { seconds, ratio, by } = &portfolio;
     let memory = peak_mebibytes().map_or("-".to_owned(), |mebibytes| mebibytes.to_string());
     print!("{name:<22} {:>8} {ratio:>9.5} {seconds:>9.4} {by:>22} {memory:>7}", problem.len());
-    rules().map(|algorithm| {
+    let rules = rules().map(|algorithm| {
         let mut options = rules_alone();
         options.algorithms = vec![algorithm];
         run(problem, &options)
-    })
+    });
+    (portfolio, rules)
 }
 
 fn print_cells(cells: impl Iterator<Item = String>) {

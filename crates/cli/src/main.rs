@@ -9,6 +9,7 @@ mod boundary;
 mod check;
 mod choices;
 mod claim;
+mod clock;
 mod input;
 mod model;
 mod output;

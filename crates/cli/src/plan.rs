@@ -8,7 +8,8 @@ use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use plimsoll::annotate::annotate;
 use plimsoll::{
-    PLAN_FORMAT, PlanError, Program, ScheduledGraph, SharedLayout, Told, VerifiedPlan, text,
+    Homeless, NoRoom, PLAN_FORMAT, PlanError, Program, ScheduledGraph, SharedLayout, Told,
+    VerifiedPlan, plan_watched, text,
 };
 use serde_json::json;
 
@@ -116,11 +117,13 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     if let Some(budget) = args.budget {
         told.insert("budget_bytes".to_owned(), json!(budget));
     }
-    let answer = match plimsoll::plan(&program, &options) {
+    let mut clock = args.choices.packing.start_clock();
+    let planned = plan_watched(&program, &options, &mut |progress| clock.look(progress));
+    drop(clock);
+    let answer = match planned {
         Ok(plan) => args.show(&output, &source, &program, &plan, told)?,
-        Err(PlanError::NoRoom(what)) => {
-            let refusal = PlanError::NoRoom(what).to_string();
-            refuse(&output, &source, &program, &refusal, &told)?;
+        Err(PlanError::NoRoom(why)) => {
+            refuse(&output, &source, &program, &why, &told)?;
             Answer::No
         }
         Err(error) => {
@@ -146,7 +149,8 @@ impl Args {
         plan: &VerifiedPlan,
         told: Told,
     ) -> Result<Answer> {
-        let report = PlanReport::new(source, program, plan, self.budget);
+        let report =
+            PlanReport::new(source, program, plan, self.budget, self.choices.packing.is_timed());
         output.write(|out| match output.format {
             Format::Text => report.write_text(out),
             Format::Json => report.write_json(out, told),
@@ -186,33 +190,44 @@ fn refuse(
     output: &Output<Format>,
     source: &Source,
     program: &dyn Program,
-    refusal: &str,
+    why: &NoRoom,
     told: &Told,
 ) -> Result<()> {
     let style = bold(AnsiColor::Red);
+    let (word, refusal) = (if why.proven { "infeasible" } else { "not found" }, why.to_string());
     match output.format {
         Format::Text => output.write(|out| {
             write_title(out, source, program)?;
-            writeln!(out, "{style}infeasible{style:#}: {}", output::one_line(refusal))
+            writeln!(out, "{style}{word}{style:#}: {}", output::one_line(&refusal))
         })?,
-        Format::Json => output.write(|out| write_infeasible(out, refusal, told))?,
+        Format::Json => output.write(|out| write_infeasible(out, why, told))?,
         // Without a plan there is nothing to draw or to list.
         Format::Tsv | Format::Csv | Format::Svg | Format::Plim => {}
     }
     if !output.is_read_at_once() {
-        output::note(&format!("{source}: infeasible: {refusal}"));
+        output::note(&format!("{source}: {word}: {refusal}"));
     }
     Ok(())
 }
 
-fn write_infeasible(mut out: &mut dyn Write, reason: &str, told: &Told) -> io::Result<()> {
-    let object = json!({
+fn write_infeasible(mut out: &mut dyn Write, why: &NoRoom, told: &Told) -> io::Result<()> {
+    let mut object = json!({
         "format": PLAN_FORMAT,
         "arena_bytes": null,
+        "lower_bound_bytes": why.lower_bound_bytes,
         "status": "infeasible",
-        "reason": reason,
+        "proven": why.proven,
+        "reason": why.to_string(),
         "options": told,
     });
+    if !why.misfit.is_empty() {
+        let row = |one: &Homeless| {
+            let key = if one.is_scratch { "step" } else { "value" };
+            json!({ key: one.name, "bytes": one.bytes })
+        };
+        object["misfit"] = why.misfit.iter().map(row).collect();
+        object["misfit_irreducible"] = json!(why.irreducible);
+    }
     serde_json::to_writer_pretty(&mut out, &object)?;
     writeln!(out)
 }

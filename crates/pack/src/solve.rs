@@ -205,14 +205,8 @@ pub fn solve_watched(problem: &Problem, options: &Options, watch: &mut Watch<'_>
     }
     let mut watched = Watched::new(watch, lower_bound.bytes);
     let algorithms = worth_trying(problem, &options.algorithms);
-    let (best, mut work) = portfolio(
-        problem,
-        &sweep,
-        &algorithms,
-        options.threads,
-        lower_bound.bytes,
-        &mut watched,
-    );
+    let (best, mut work) =
+        portfolio(problem, &sweep, &algorithms, options.threads, lower_bound.bytes, &mut watched);
     let mut lower_bound = lower_bound;
     let (mut solution, mut won_by) = (best.packing.solution, best.won_by);
     let mut limit = Limit::Rules;

@@ -11,7 +11,6 @@ const PULSE: u64 = 1_000_000;
 
 /// How far a solve has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Progress {
     /// The smallest arena that was found.
     pub arena_bytes: u64,

@@ -38,6 +38,7 @@ pub mod training_json;
 pub mod verify;
 mod width;
 
+pub use banks::{Homeless, NoRoom};
 pub use dtype::{Class, Dtype, UnknownDtype};
 pub use fault::{Fault, ProgramError};
 pub use graph::{

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use plimsoll_pack::{Limit, Watch};
 
 use crate::assemble::assemble;
-use crate::banks::{self, Placed, Refusal};
+use crate::banks::{self, NoRoom, Placed, Refusal};
 use crate::door::{self, Checked};
 use crate::fault::ProgramError;
 use crate::home::{Home, SharedError, homes};
@@ -65,7 +65,11 @@ fn best_attempt(
             // All that was taken over is of the same size already.
             continue;
         }
-        let mut tried = attempt(checked, homes, &quick, policy, watch)?;
+        let mut tried = match attempt(checked, homes, &quick, policy, watch) {
+            // Search may find room where the rules alone do not.
+            Err(PlanError::NoRoom(_)) => attempt(checked, homes, options, policy, watch)?,
+            tried => tried?,
+        };
         let could_help = |best: &Attempt| tried.lower_bound_bytes() < best.arena_bytes();
         if !best.as_ref().is_none_or(could_help) {
             continue;
@@ -134,7 +138,7 @@ fn attempt(
     match banks::place(checked, &items, options, watch) {
         Ok(placed) => Ok(Attempt { families, items, placed }),
         Err(Refusal::NoRoom(refused)) => {
-            Err(PlanError::NoRoom(banks::described(checked, &items, &refused)))
+            Err(PlanError::NoRoom(Box::new(banks::no_room(checked, &items, &refused, options))))
         }
         Err(Refusal::TooLarge(error)) => Err(PlanError::TooLarge(error)),
     }
@@ -148,8 +152,8 @@ pub enum PlanError {
     Program(ProgramError),
     /// A shared value is not where it should be.
     Shared(SharedError),
-    /// These fit into no bank.
-    NoRoom(Vec<String>),
+    /// Something fits into no bank.
+    NoRoom(Box<NoRoom>),
     /// Sizes add up to more than can be addressed.
     TooLarge(plimsoll_pack::ProblemError),
     /// The verifier found the plan wrong, which is a fault in the planner.
@@ -161,11 +165,7 @@ impl fmt::Display for PlanError {
         match self {
             PlanError::Program(error) => error.fmt(f),
             PlanError::Shared(error) => error.fmt(f),
-            PlanError::NoRoom(what) => {
-                let shown = what.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
-                let more = if what.len() > 5 { ", …" } else { "" };
-                write!(f, "{} buffers fit into no bank: {shown}{more}", what.len())
-            }
+            PlanError::NoRoom(what) => what.fmt(f),
             PlanError::TooLarge(error) => write!(f, "too large to plan: {}", error.rule),
             PlanError::Rejected(rejected) => {
                 write!(f, "the planner made a plan that the verifier rejects: {rejected}")

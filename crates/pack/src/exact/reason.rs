@@ -16,6 +16,9 @@ use crate::problem::{BufferId, Problem};
 use crate::sweep::Sweep;
 use crate::watch::{Watch, Watched, nobody};
 
+/// Loads alone are looked at for so many entries, whatever the limit.
+const FREE: u64 = 1_000_000;
+
 /// Buffers that do not fit together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
@@ -116,11 +119,13 @@ impl Asked<'_> {
         let buffers = ids.iter().map(|id| self.problem.buffer(*id).clone()).collect();
         let part = Problem::new(buffers).ok()?;
         self.work += ids.len() as u64;
-        let work = self.options.work.checked_sub(self.work)?;
+        if self.work > self.options.work.max(FREE) {
+            return None;
+        }
+        let work = self.options.work.saturating_sub(self.work);
         let options = Options { work, ..self.options.clone() };
         let sweep = Sweep::new(&part);
-        let decision =
-            decide_watched(&part, &sweep, self.capacity, &options, &mut self.watched);
+        let decision = decide_watched(&part, &sweep, self.capacity, &options, &mut self.watched);
         self.work += decision.work;
         match decision.verdict {
             Verdict::Fits(_) => Some(true),

@@ -162,6 +162,18 @@ fn limits_and_what_the_search_does_not_know() {
 }
 
 #[test]
+fn alignments_far_above_the_sizes_are_no_trouble() {
+    // 10 at 0, and 20 at the next multiple of 64; or the other way round.
+    let life = Life::new(0, 2);
+    let aligned = |size| Buffer::new(size, life).aligned(64);
+    let problem = Problem::new(vec![aligned(10), aligned(20)]).expect("valid");
+    let sweep = Sweep::new(&problem);
+    let start = Solution::new(vec![0, 640]);
+    let found = minimise(&problem, &sweep, Some(&start), &Options::default());
+    assert_eq!((found.lower_bound, found.optimal), (74, true));
+}
+
+#[test]
 fn nothing_needs_nothing() {
     let problem = Problem::new(Vec::new()).expect("valid");
     let found = minimise(&problem, &Sweep::new(&problem), None, &Options::default());
