@@ -164,7 +164,7 @@ mod tests {
     fn a_limit_in_time_stops() {
         let look = |limit| Clock::start(limit).look(&progress(128, 96));
         assert_eq!(look(Some(Duration::from_nanos(1))), ControlFlow::Break(()));
-        assert_eq!(look(Some(Duration::from_secs(3600))), ControlFlow::Continue(()));
+        assert_eq!(look(Some(Duration::from_hours(1))), ControlFlow::Continue(()));
         assert_eq!(look(None), ControlFlow::Continue(()));
     }
 }

@@ -354,3 +354,12 @@ fn a_flood_of_violations_is_cut_and_says_so() {
     assert_eq!(verdict["complete"], false);
     assert_eq!(verdict["violations"].as_array().map(Vec::len), Some(10_000));
 }
+
+#[test]
+fn a_limit_in_time_that_is_not_reached_changes_no_byte_of_a_plan() {
+    let model = model("tiny.plim");
+    let json = |args: &[&str]| run(&[&["plan", &model, "--format", "json"], args].concat()).stdout;
+    assert_eq!(json(&["--time-limit", "1h"]), json(&[]));
+    let said = run(&["plan", &model, "--time-limit", "1h"]).stdout;
+    assert!(text(&said).contains("\ntime limit   not reached\n"), "{}", text(&said));
+}

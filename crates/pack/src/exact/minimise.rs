@@ -78,13 +78,12 @@ pub(crate) fn minimise_watched(
         if step == Step::Given && given.is_none() {
             step = Step::Short(2);
         }
-        let (target, work) = match (step, given) {
-            (Step::Given, Some(given)) => (given, options.work / 2),
-            _ => {
-                let gap = u128::from(top - lower_bound);
-                let above = (gap * u128::from(step.quarters()) / 4) as u64;
-                (lower_bound + above, step.rounds().saturating_mul(ROUND * solver.slice))
-            }
+        let (target, work) = if let (Step::Given, Some(given)) = (step, given) {
+            (given, options.work / 2)
+        } else {
+            let gap = u128::from(top - lower_bound);
+            let above = (gap * u128::from(step.quarters()) / 4) as u64;
+            (lower_bound + above, step.rounds().saturating_mul(ROUND * solver.slice))
         };
         let answer = solver.ask(target, work.min(left), watched);
         match answer {
