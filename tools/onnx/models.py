@@ -27,6 +27,7 @@ PACKAGED = [
     ("silero_vad/data/silero_vad_op18_ifless.onnx", {},
      {"input": [1, 576], "state": [2, 1, 128]}),
     ("silero_vad/data/silero_vad_half.onnx", {}, {"input": [1, 576], "state": [2, 1, 128]}),
+    ("silero_vad/data/silero_vad_openvino_16k.onnx", {}, {}),
     ("silero_vad/data/silero_vad.onnx", {}, {"input": [1, 576], "state": [2, 1, 128]}),
 ]
 
@@ -115,6 +116,8 @@ def session(model):
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
+    # Weights in another layout are multiplied in another order.
+    options.add_session_config_entry("session.disable_prepacking", "1")
     bytes_ = model if isinstance(model, bytes) else model.SerializeToString()
     return ort.InferenceSession(bytes_, options, providers=["CPUExecutionProvider"])
 

@@ -6,7 +6,7 @@
 Every node is a session of its own, its inputs and outputs bound to one array of bytes at the places
 of the plan; what is a view is not run at all, what is in place is bound to the same bytes twice. The
 outputs have to be those of onnxruntime's own run, bit by bit. Then the same with a plan in which
-every life ends a step too early, whose outputs have to be different. Without models: those of
+every life ends as it begins, whose outputs have to be different. Without models: those of
 installed packages. Needs:
 
     cargo build --release -p plimsoll-cli && cargo build --release -p plimsoll-onnx --example shapes
@@ -85,7 +85,7 @@ class Planned:
                 [node], "one",
                 [said(tensor, array) for tensor, array in outer.items()],
                 [onnx.ValueInfoProto(name=output) for output in node.output if output],
-                [numpy_helper.from_array(np.ascontiguousarray(a), t) for t, a in inner.items()])
+                [numpy_helper.from_array(dense(a), t) for t, a in inner.items()])
             one = helper.make_model(graph, opset_imports=self.model.opset_import)
             one.ir_version = self.model.ir_version
             one.functions.extend(self.model.functions)
@@ -116,7 +116,7 @@ class Planned:
             session, outer = self.session(name, inputs)
             binding = session.io_binding()
             for tensor in outer:
-                array = np.ascontiguousarray(inputs[tensor])
+                array = dense(inputs[tensor])
                 binding.bind_input(tensor, "cpu", 0, array.dtype, array.shape, address(array))
             for tensor in outputs:
                 array = arrays[tensor]
@@ -144,13 +144,14 @@ class Planned:
         return arrays[name]
 
     def shortened(self):
-        """The plan with every life a step shorter, packed again."""
+        """The plan with every life as short as can be, packed again."""
         rows = run_tool(PLIMSOLL, "plan", self.path, "--format", "csv", *self.options)
         rows = list(csv.DictReader(io.StringIO(rows)))
         old = [int(row["offset"]) for row in rows]
         for row in rows:
-            row["upper"] = max(int(row["lower"]) + 1, int(row["upper"]) - 2)
+            row["upper"] = int(row["lower"]) + 1
             del row["offset"]
+            row.pop("gaps", None)
         problem = io.StringIO()
         writer = csv.DictWriter(problem, rows[0].keys())
         writer.writeheader()
@@ -170,6 +171,11 @@ def aligned(size):
     raw = np.full(size + 64, 0xFF, np.uint8)
     begin = -raw.ctypes.data % 64
     return raw[begin:begin + size]
+
+
+def dense(array):
+    """The same in one stretch; numpy's own function makes lists of scalars."""
+    return array if array.flags.c_contiguous else array.copy()
 
 
 def address(array):

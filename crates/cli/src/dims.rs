@@ -51,7 +51,11 @@ impl FromStr for Extent {
 
 impl fmt::Display for Extent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.lo == self.hi { write!(f, "{}", self.lo) } else { write!(f, "{}..{}", self.lo, self.hi) }
+        if self.lo == self.hi {
+            write!(f, "{}", self.lo)
+        } else {
+            write!(f, "{}..{}", self.lo, self.hi)
+        }
     }
 }
 
@@ -129,9 +133,13 @@ impl Dims {
         let ranges: Vec<&String> = self.ranges().collect();
         let corner = |mask: usize| {
             let low = |name: &str| {
-                ranges.iter().position(|range| *range == name).is_some_and(|bit| mask >> bit & 1 == 1)
+                ranges
+                    .iter()
+                    .position(|range| *range == name)
+                    .is_some_and(|bit| mask >> bit & 1 == 1)
             };
-            let bindings = self.bindings(|extent, name| if low(name) { extent.lo } else { extent.hi });
+            let bindings =
+                self.bindings(|extent, name| if low(name) { extent.lo } else { extent.hi });
             let names: Vec<String> =
                 ranges.iter().map(|name| format!("{name}={}", bindings.symbols[*name])).collect();
             (names.join(", "), bindings)

@@ -250,7 +250,9 @@ impl Lowering {
             Read::Graph(graph) if self.dims.is_empty() => {
                 return Ok(Loaded { graph, corners: Vec::new() });
             }
-            Read::Graph(_) => bail!("{source}: has no symbols or open shapes that dims could be for"),
+            Read::Graph(_) => {
+                bail!("{source}: has no symbols or open shapes that dims could be for")
+            }
             Read::Model(model) => model,
         };
         let infer = |bindings: &Bindings| {
@@ -303,7 +305,8 @@ impl Lowering {
         let used = |(name, graph): &(String, Graph)| {
             let other = self.program(graph, source)?;
             let used = used_at(program, plan, &other);
-            let used = used.with_context(|| format!("{source}: the plan does not hold at {name}"))?;
+            let used =
+                used.with_context(|| format!("{source}: the plan does not hold at {name}"))?;
             Ok((name.clone(), used))
         };
         loaded.corners.iter().map(used).collect()

@@ -9,7 +9,8 @@ use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use plimsoll::annotate::annotate;
 use plimsoll::{
-    PLAN_FORMAT, PlanError, Program, ScheduledGraph, SharedLayout, Told, VerifiedPlan, text,
+    Homeless, NoRoom, PLAN_FORMAT, PlanError, Program, ScheduledGraph, SharedLayout, Told,
+    VerifiedPlan, plan_watched, text,
 };
 use serde_json::json;
 
@@ -121,14 +122,18 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     if let Some(budget) = args.budget {
         told.insert("budget_bytes".to_owned(), json!(budget));
     }
-    let answer = match plimsoll::plan(&program, &options) {
+    let mut clock = args.choices.packing.start_clock();
+    let planned = plan_watched(&program, &options, &mut |progress| clock.look(progress));
+    drop(clock);
+    let answer = match planned {
         Ok(plan) => {
             let corners = lowering.used_at_corners(&loaded, &program, &plan, &source)?;
-            args.show(&output, &Planned { source: &source, program: &program, plan: &plan, corners: &corners }, told)?
+            let planned =
+                Planned { source: &source, program: &program, plan: &plan, corners: &corners };
+            args.show(&output, &planned, told)?
         }
-        Err(PlanError::NoRoom(what)) => {
-            let refusal = PlanError::NoRoom(what).to_string();
-            refuse(&output, &source, &program, &refusal, &told)?;
+        Err(PlanError::NoRoom(why)) => {
+            refuse(&output, &source, &program, &why, &told)?;
             Answer::No
         }
         Err(error) => {
@@ -146,7 +151,6 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
 }
 
 /// A plan, what it is for, and what it uses at other corners of ranges of dims.
-#[derive(Clone, Copy)]
 struct Planned<'a> {
     source: &'a Source,
     program: &'a ScheduledGraph<'a>,
@@ -162,11 +166,13 @@ impl Args {
         mut told: Told,
     ) -> Result<Answer> {
         let Planned { source, program, plan, corners } = *planned;
-        let report = PlanReport::new(source, program, plan, self.budget, corners);
         if !corners.is_empty() {
-            let used: BTreeMap<&str, u64> = corners.iter().map(|(n, used)| (&n[..], *used)).collect();
+            let used: BTreeMap<&str, u64> =
+                corners.iter().map(|(n, used)| (&n[..], *used)).collect();
             told.insert("used_bytes_at".to_owned(), json!(used));
         }
+        let is_timed = self.choices.packing.is_timed();
+        let report = PlanReport::new(source, program, plan, self.budget, is_timed, corners);
         output.write(|out| match output.format {
             Format::Text => report.write_text(out),
             Format::Json => report.write_json(out, told),
@@ -206,33 +212,44 @@ fn refuse(
     output: &Output<Format>,
     source: &Source,
     program: &dyn Program,
-    refusal: &str,
+    why: &NoRoom,
     told: &Told,
 ) -> Result<()> {
     let style = bold(AnsiColor::Red);
+    let (word, refusal) = (if why.proven { "infeasible" } else { "not found" }, why.to_string());
     match output.format {
         Format::Text => output.write(|out| {
             write_title(out, source, program)?;
-            writeln!(out, "{style}infeasible{style:#}: {}", output::one_line(refusal))
+            writeln!(out, "{style}{word}{style:#}: {}", output::one_line(&refusal))
         })?,
-        Format::Json => output.write(|out| write_infeasible(out, refusal, told))?,
+        Format::Json => output.write(|out| write_infeasible(out, why, told))?,
         // Without a plan there is nothing to draw or to list.
         Format::Tsv | Format::Csv | Format::Svg | Format::Plim => {}
     }
     if !output.is_read_at_once() {
-        output::note(&format!("{source}: infeasible: {refusal}"));
+        output::note(&format!("{source}: {word}: {refusal}"));
     }
     Ok(())
 }
 
-fn write_infeasible(mut out: &mut dyn Write, reason: &str, told: &Told) -> io::Result<()> {
-    let object = json!({
+fn write_infeasible(mut out: &mut dyn Write, why: &NoRoom, told: &Told) -> io::Result<()> {
+    let mut object = json!({
         "format": PLAN_FORMAT,
         "arena_bytes": null,
+        "lower_bound_bytes": why.lower_bound_bytes,
         "status": "infeasible",
-        "reason": reason,
+        "proven": why.proven,
+        "reason": why.to_string(),
         "options": told,
     });
+    if !why.misfit.is_empty() {
+        let row = |one: &Homeless| {
+            let key = if one.is_scratch { "step" } else { "value" };
+            json!({ key: one.name, "bytes": one.bytes })
+        };
+        object["misfit"] = why.misfit.iter().map(row).collect();
+        object["misfit_irreducible"] = json!(why.irreducible);
+    }
     serde_json::to_writer_pretty(&mut out, &object)?;
     writeln!(out)
 }

@@ -4,12 +4,13 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use plimsoll::{Execution, ValueId};
+use plimsoll_pack::Limit;
 
 use super::peak::Peak;
 use super::{Boundaries, PlanReport, Split};
 use crate::input::Source;
 use crate::output::one_line;
-use crate::report::{bold, gap, plain, saving_in_words};
+use crate::report::{bold, gap, limit_in_words, plain, saving_in_words};
 use crate::size;
 
 /// So many values are shown at the peak.
@@ -53,6 +54,13 @@ impl PlanReport<'_> {
         };
         let style = bold(colour);
         line(out, "status", &format!("{style}{}{style:#}: {}", status.0, status.1))?;
+        let limit = self.plan.derivation.limit;
+        if let Some(limit) = limit {
+            line(out, "stopped by", limit_in_words(limit))?;
+        }
+        if self.is_timed && limit != Some(Limit::Stopped) {
+            line(out, "time limit", "not reached")?;
+        }
         if !self.plan.derivation.won_by.is_empty() {
             line(out, "won by", &self.plan.derivation.won_by)?;
         }
