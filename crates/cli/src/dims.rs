@@ -153,25 +153,20 @@ impl Dims {
     }
 
     fn bindings(&self, pick: impl Fn(&Extent, &str) -> u64) -> Bindings {
-        let mut bindings = Bindings::default();
-        bindings.inputs = self.inputs.clone();
-        for (name, extent) in &self.symbols {
-            bindings.symbols.insert(name.clone(), pick(extent, name));
-        }
-        bindings
+        let symbols = self.symbols.iter();
+        let symbols = symbols.map(|(name, extent)| (name.clone(), pick(extent, name))).collect();
+        Bindings { symbols, inputs: self.inputs.clone() }
     }
 
     /// What a plan has to tell of them.
     pub(crate) fn tell(&self, mut tell: impl FnMut(&str, Value)) {
         if !self.symbols.is_empty() {
-            let dims: BTreeMap<&String, Value> = self
-                .symbols
-                .iter()
-                .map(|(name, extent)| match extent.lo == extent.hi {
-                    true => (name, json!(extent.hi)),
-                    false => (name, json!(extent.to_string())),
-                })
-                .collect();
+            let told = |extent: &Extent| {
+                let one = extent.lo == extent.hi;
+                if one { json!(extent.hi) } else { json!(extent.to_string()) }
+            };
+            let dims: BTreeMap<&String, Value> =
+                self.symbols.iter().map(|(name, extent)| (name, told(extent))).collect();
             tell("dims", json!(dims));
         }
         if !self.inputs.is_empty() {
