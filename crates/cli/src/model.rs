@@ -25,7 +25,7 @@ use crate::dims::{DimArgs, Dims, ToldDims};
 use crate::input::{Source, text_of};
 
 /// A little network, for those who have no model at hand.
-const SAMPLE: &[u8] = include_bytes!("../samples/plan.onnx");
+const SAMPLE: &[u8] = include_bytes!("../../../corpus/models/sample.onnx");
 
 /// A model as it was read.
 enum Read {

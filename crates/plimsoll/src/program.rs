@@ -68,6 +68,13 @@ pub trait Program {
         Cow::Borrowed(&[])
     }
 
+    /// Whether a value's size is only a limit: how much of it is used depends on data. Reports say
+    /// so; nothing is ever decided by it.
+    fn is_limit(&self, value: ValueId) -> bool {
+        let _ = value;
+        false
+    }
+
     /// What to call a value in messages and reports. Nothing is ever decided by it.
     fn value_name(&self, value: ValueId) -> Cow<'_, str> {
         Cow::Owned(value.to_string())

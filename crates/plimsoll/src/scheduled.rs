@@ -255,6 +255,11 @@ impl Program for ScheduledGraph<'_> {
         Cow::Borrowed(self.steps.after.row(step))
     }
 
+    fn is_limit(&self, value: ValueId) -> bool {
+        let value = self.graph.value(value);
+        value.bytes.is_none() && value.shape.known().is_none() && value.shape.limit().is_some()
+    }
+
     fn value_name(&self, value: ValueId) -> Cow<'_, str> {
         Cow::Borrowed(&self.graph.value(value).name)
     }

@@ -78,6 +78,9 @@ struct ValueRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     offset: Option<u64>,
     bytes: u64,
+    /// Whether that is only a limit: how many are used depends on data.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    at_most: bool,
     /// The bytes of its place, if they are more: some are left free behind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     slot_bytes: Option<u64>,
@@ -132,6 +135,7 @@ pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told) -> String {
             bank: slot.map(|s| bank_name(s.bank)),
             offset: slot.map(|s| s.offset),
             bytes: info.bytes,
+            at_most: program.is_limit(id),
             slot_bytes: slot.map(|s| s.bytes).filter(|bytes| *bytes != info.bytes),
             start: member.map(|m| m.live.start.0),
             end: member.map(|m| m.live.end.0),
