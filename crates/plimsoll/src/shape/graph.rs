@@ -20,7 +20,7 @@ use crate::graph::{Graph, GraphBuilder, GraphError, Node, NodeId, Value, Window}
 use crate::ids::ValueId;
 use crate::model::{Body, Branches, Iteration, Model, ModelNode, Operator, Origin, TensorId};
 use crate::op::Op;
-use crate::program::{AccessKind, Overwrite, Role};
+use crate::program::{AccessKind, Overwrite, Role, View};
 
 /// Finds the shapes of a model, and makes a graph of it.
 pub fn infer(model: &Model, bindings: &Bindings) -> Result<Graph, ShapeError> {
@@ -117,15 +117,14 @@ impl Lowering<'_> {
     /// The branch that is always taken, in place of the node.
     fn taken(&mut self, node: &ModelNode, body: &Body) -> Done {
         self.nodes(&body.nodes)?;
-        for (index, (output, made)) in node.outputs.iter().zip(&body.outputs).enumerate() {
-            let Some(output) = *output else { continue };
-            let name = match index {
-                0 => node.name.clone(),
-                _ => format!("{}/{index}", node.name),
-            };
-            let (made, output) = (self.read(*made)?, self.write(output)?);
-            self.add(&name, node, Op::Identity, vec![Some(made)], vec![Some(output)])?;
+        let made = self.read_all(body.outputs.iter().copied().map(Some))?;
+        let outputs = self.write_all(node.outputs.iter().copied())?;
+        for (output, made) in outputs.iter().zip(&made) {
+            if let (Some(output), Some(of)) = (*output, *made) {
+                self.builder.value_mut(output).view = Some(View { of, offset: 0 });
+            }
         }
+        self.add(&node.name, node, Op::Custom, made, outputs)?;
         Ok(())
     }
 
