@@ -88,10 +88,10 @@ fn the_sample_is_packed_to_its_bound() {
 }
 
 #[test]
-fn the_readme_shows_what_solve_prints() {
+fn the_readme_shows_what_plan_prints() {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let readme = fs::read_to_string(readme).expect("the README is there");
-    let printed = run(&["solve"]).stdout;
+    let printed = run(&["plan"]).stdout;
     assert!(readme.contains(&format!("```text\n{}```\n", text(&printed))), "{}", text(&printed));
 }
 

@@ -8,12 +8,23 @@
 use std::env;
 use std::error::Error;
 use std::path::Path;
+use std::process::ExitCode;
 
 use plimsoll::Dtype;
 use plimsoll::shape::{Bindings, Dim, Fact, facts};
 use serde_json::{Map, Value, json};
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
     let path = arguments.next().ok_or("no model given")?;
     let mut bindings = Bindings::default();

@@ -71,7 +71,8 @@ impl PlanReport<'_> {
         let members = self.plan.derivation.members.iter().flatten();
         let in_place = members.filter(|member| member.took_over.is_some()).count();
         let values = (0..self.program.values()).map(ValueId::new);
-        let views = values.clone().filter(|value| self.program.value(*value).view_of.is_some()).count();
+        let views =
+            values.clone().filter(|value| self.program.value(*value).view_of.is_some()).count();
         line(
             out,
             "in place",
@@ -80,7 +81,8 @@ impl PlanReport<'_> {
         line(out, "views", &count(views, "value is a part", "values are parts", "of others"))?;
         let limits = values.filter(|value| self.program.is_limit(*value)).count();
         if limits > 0 {
-            let what = count(limits, "size depends", "sizes depend", "on data; planned is the limit");
+            let what =
+                count(limits, "size depends", "sizes depend", "on data; planned is the limit");
             line(out, "limits", &what)?;
         }
         for (at, used) in self.corners {
