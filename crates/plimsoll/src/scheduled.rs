@@ -23,7 +23,7 @@ use crate::graph::{Aliases, Flow, Folds, Graph, GraphError, NodeId};
 use crate::ids::{StepId, ValueId};
 use crate::kernels::Kernels;
 use crate::program::{Access, Execution, Overwrite, Program, Scratch, ValueInfo, View};
-use crate::schedule::{OrderError, check_order, topological_order};
+use crate::schedule::{OrderError, check_order, topological_order, waits_of};
 use crate::width::Width;
 
 /// What is not in the graph: how the runtime holds values, and what its kernels can do.
@@ -122,6 +122,7 @@ impl From<GraphError> for LoweringError {
 pub struct ScheduledGraph<'g> {
     graph: &'g Graph,
     aliases: Aliases,
+    flow: Flow,
     order: Vec<NodeId>,
     steps_of: Vec<Option<StepId>>,
     infos: Vec<ValueInfo>,
@@ -159,7 +160,7 @@ impl<'g> ScheduledGraph<'g> {
             steps_of: &steps_of,
         };
         let steps = lowering.steps(&order)?;
-        Ok(ScheduledGraph { graph, aliases, order, steps_of, infos, steps })
+        Ok(ScheduledGraph { graph, aliases, flow, order, steps_of, infos, steps })
     }
 
     /// The graph.
@@ -179,6 +180,15 @@ impl<'g> ScheduledGraph<'g> {
     #[must_use]
     pub fn value_by_name(&self, name: &str) -> Option<ValueId> {
         self.graph.value_by_name(name)
+    }
+
+    /// The steps that each step waits for.
+    pub(crate) fn waits(&self) -> Vec<Vec<StepId>> {
+        let waits = |node: &NodeId| {
+            let before = waits_of(self.graph, &self.flow, *node);
+            before.into_iter().filter_map(|node| self.step_of(node)).collect()
+        };
+        self.order.iter().map(waits).collect()
     }
 
     /// The node of a step.
