@@ -2,16 +2,17 @@
 //!
 //! `cargo bench --bench limits` prints, for every problem, LOAD, the arena, their ratio, the status,
 //! the work and the time (least of `--repeat N`, default 1). `-- tiny` only runs what has `tiny` in
-//! its path, `-- --effort high` works harder, `-- --corpus DIR` reads the folders of another place.
+//! its path, `-- --effort high` works harder, `-- --work N` just so much, `-- --corpus DIR` reads the
+//! folders of another place.
 //! `-- --ablation` instead turns each rule of the exact search off in turn: work until a capacity
-//! that fits is met, and until the optimum of small random problems is proven. Every answer is
-//! checked.
+//! that fits is met, and until the optimum of small random problems is proven. `-- --carry` packs
+//! tight problems that nothing was tuned on, whose optimum is known. Every answer is checked.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use plimsoll_pack::exact::{self, Verdict};
-use plimsoll_pack::testing::Rng;
+use plimsoll_pack::testing::{Rng, perfect};
 use plimsoll_pack::{
     Buffer, Effort, Life, Options, Problem, Status, Sweep, bound, check, csv, solve,
 };
@@ -19,16 +20,22 @@ use plimsoll_pack::{
 struct Arguments {
     filter: String,
     effort: Effort,
+    work: Option<u64>,
     repeat: u32,
     ablation: bool,
+    carry: bool,
     corpus: Option<PathBuf>,
 }
 
 fn main() {
     let arguments = arguments();
+    if arguments.carry {
+        return carry(&arguments);
+    }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let shared = arguments.corpus.clone().unwrap_or(root.join("../shared/corpus/problems"));
-    let mut problems = Vec::new();
+    let mut problems = vec![("easy_1000".to_owned(), easy(1000))];
+    problems.retain(|(name, _)| name.contains(&arguments.filter));
     for folder in [
         root.join("corpus/problems"),
         shared.join("minimalloc"),
@@ -48,8 +55,10 @@ fn arguments() -> Arguments {
     let mut found = Arguments {
         filter: String::new(),
         effort: Effort::default(),
+        work: None,
         repeat: 1,
         ablation: false,
+        carry: false,
         corpus: None,
     };
     let mut rest = std::env::args().skip(1);
@@ -57,7 +66,9 @@ fn arguments() -> Arguments {
         match argument.as_str() {
             "--bench" => {}
             "--ablation" => found.ablation = true,
+            "--carry" => found.carry = true,
             "--corpus" => found.corpus = rest.next().map(PathBuf::from),
+            "--work" => found.work = rest.next().and_then(|n| n.parse().ok()),
             "--repeat" => found.repeat = rest.next().and_then(|n| n.parse().ok()).unwrap_or(1),
             "--effort" => {
                 let name = rest.next().unwrap_or_default();
@@ -105,6 +116,7 @@ fn table(problems: &[(String, Problem)], arguments: &Arguments) {
     for (name, problem) in problems {
         let mut options = Options::default();
         options.effort = arguments.effort;
+        options.work = arguments.work;
         let mut best: Option<(Duration, _)> = None;
         for _ in 0..arguments.repeat.max(1) {
             let start = Instant::now();
@@ -136,6 +148,40 @@ fn table(problems: &[(String, Problem)], arguments: &Arguments) {
         );
     }
     println!("total {:.3} s", total.as_secs_f64());
+}
+
+/// Layers of the same size, each alive until two others are done: the first rule packs them.
+fn easy(layers: i64) -> Problem {
+    let layer = |start: i64| Buffer::new(4096, Life::new(start, start + 3));
+    Problem::new((0..layers).map(layer).collect()).expect("valid")
+}
+
+/// Rectangles cut into pieces, put together again: their height is the optimum.
+fn carry(arguments: &Arguments) {
+    println!("tight problems, eight of each kind: how many are packed into their optimum");
+    println!("buffers  moments  optimal  worst / optimum  mean work, millions  seconds");
+    for (buffers, times) in [(40, 20), (80, 40), (120, 60), (200, 60), (300, 100), (400, 400)] {
+        let mut rng = Rng::new(buffers as u64);
+        let (mut optimal, mut worst, mut work) = (0, 1.0_f64, 0);
+        let start = Instant::now();
+        for _ in 0..8 {
+            let problem = perfect(&mut rng, buffers, times, 1 << 20);
+            let mut options = Options::default();
+            options.effort = arguments.effort;
+            options.work = arguments.work;
+            let outcome = solve(&problem, &options);
+            let solution = outcome.solution.as_ref().expect("nothing is fixed");
+            assert_eq!(check(&problem, &solution.into()), []);
+            optimal += u32::from(outcome.arena_bytes == 1 << 20);
+            worst = worst.max(outcome.arena_bytes as f64 / f64::from(1 << 20));
+            work += outcome.work;
+        }
+        let seconds = start.elapsed().as_secs_f64();
+        let work = work as f64 / 8e6;
+        println!(
+            "{buffers:>7}  {times:>7}  {optimal:>5}/8  {worst:>15.4}  {work:>19.1}  {seconds:>7.1}"
+        );
+    }
 }
 
 /// Work to decide a capacity, with all rules and with each one off; the most is `LIMIT`.

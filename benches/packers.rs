@@ -2,8 +2,8 @@
 //! and over generated problems of growing size: arena / lower bound, and time.
 //!
 //! `cargo bench --bench packers` runs all of it; `-- large` only what has `large` in its folder or
-//! name. `-- --most 1000000` sets the largest generated problem (default 100 000). Everything runs
-//! on one thread. Peak memory is that of the whole process so far, as the system tells it in
+//! name. `-- --most 1000000` sets the largest generated problem (default 100 000), and
+//! `-- --plot FILE.svg` only draws how time grows with size. Everything runs on one thread. Peak memory is that of the whole process so far, as the system tells it in
 //! `/proc/self/status`, and a dash where it does not.
 
 use std::fs::{self, File};
@@ -23,6 +23,9 @@ const FOLDERS: [&str; 4] = [
 
 fn main() {
     let arguments = Arguments::parse();
+    if let Some(path) = &arguments.plot {
+        return fs::write(path, plot(&measured(&arguments))).expect("a file that can be written");
+    }
     for folder in FOLDERS {
         table(folder, &arguments);
     }
@@ -33,11 +36,12 @@ fn main() {
 struct Arguments {
     filter: String,
     most: usize,
+    plot: Option<PathBuf>,
 }
 
 impl Arguments {
     fn parse() -> Self {
-        let mut parsed = Arguments { filter: String::new(), most: 100_000 };
+        let mut parsed = Arguments { filter: String::new(), most: 100_000, plot: None };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
@@ -46,6 +50,7 @@ impl Arguments {
                     let most = arguments.next().and_then(|n| n.parse().ok());
                     parsed.most = most.expect("--most wants a number");
                 }
+                "--plot" => parsed.plot = arguments.next().map(PathBuf::from),
                 filter => filter.clone_into(&mut parsed.filter),
             }
         }
@@ -94,6 +99,82 @@ fn growth(arguments: &Arguments) {
         print!("{:<82}", "");
         print_cells(runs.iter().map(|run| format!("{:.4}", run.ratio)));
     }
+}
+
+/// The points of the plot, which are printed too: the least of three runs, of one where that takes
+/// long.
+fn measured(arguments: &Arguments) -> Vec<Point> {
+    let sizes = (3..).map(|power| 10usize.pow(power)).take_while(|n| *n <= arguments.most);
+    let least = |problem: &Problem, options: &Options| {
+        let first = run(problem, options).seconds;
+        let again = if first < 5.0 { 2 } else { 0 };
+        (0..again).map(|_| run(problem, options).seconds).fold(first, f64::min)
+    };
+    let point = |buffers| {
+        let problem = training_like(buffers, 1);
+        let mut alone = rules_alone();
+        alone.algorithms = vec![Algorithm::LargestFirst];
+        let largest_first = least(&problem, &alone);
+        let portfolio = least(&problem, &rules_alone());
+        println!("{buffers:>8} buffers: {largest_first:.4} s, portfolio {portfolio:.4} s");
+        Point { buffers, largest_first, portfolio }
+    };
+    sizes.map(point).collect()
+}
+
+/// Seconds for a number of buffers.
+struct Point {
+    buffers: usize,
+    largest_first: f64,
+    portfolio: f64,
+}
+
+/// Time over size, both on a scale of powers of ten. Grey lines and text are readable on light and
+/// on dark pages.
+fn plot(points: &[Point]) -> String {
+    let x = |buffers: f64| 70.0 + (buffers.log10() - 3.0) * 150.0;
+    let y = |seconds: f64| 30.0 + (2.0 - seconds.log10()) * 45.0;
+    let mut svg = vec![
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 620 340\" font-family=\"sans-serif\" \
+         font-size=\"12\" fill=\"#888\">"
+            .to_owned(),
+        "<title>Seconds to pack, by number of buffers</title>".to_owned(),
+    ];
+    for power in -4..=2 {
+        let (at, label) = (y(10f64.powi(power)), 10f64.powi(power));
+        svg.push(format!("<path d=\"M70 {at}H520\" stroke=\"#888\" stroke-opacity=\"0.35\"/>"));
+        svg.push(format!("<text x=\"62\" y=\"{}\" text-anchor=\"end\">{label} s</text>", at + 4.0));
+    }
+    for (power, label) in (3..).zip(["1 000", "10 000", "100 000", "1 000 000"]) {
+        let at = x(10f64.powi(power));
+        svg.push(format!("<path d=\"M{at} 30V300\" stroke=\"#888\" stroke-opacity=\"0.35\"/>"));
+        svg.push(format!("<text x=\"{at}\" y=\"318\" text-anchor=\"middle\">{label}</text>"));
+    }
+    svg.push("<text x=\"295\" y=\"336\" text-anchor=\"middle\">buffers</text>".to_owned());
+    let mut line = |name: &str, colour: &str, seconds: &dyn Fn(&Point) -> f64| {
+        let at = |p: &Point| (x(p.buffers as f64), y(seconds(p)));
+        let corners: Vec<String> =
+            points.iter().map(at).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let corners = corners.join(" ");
+        svg.push(format!(
+            "<polyline points=\"{corners}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>"
+        ));
+        for point in points {
+            let ((x, y), seconds) = (at(point), seconds(point));
+            svg.push(format!(
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\" fill=\"{colour}\">\
+                 <title>{name}: {seconds:.4} s</title></circle>"
+            ));
+        }
+        if let Some((x, y)) = points.last().map(at) {
+            let (x, y) = (x + 8.0, y + 4.0);
+            svg.push(format!("<text x=\"{x:.1}\" y=\"{y:.1}\" fill=\"{colour}\">{name}</text>"));
+        }
+    };
+    line("portfolio", "#d9730d", &|p| p.portfolio);
+    line("largest first", "#2f80c3", &|p| p.largest_first);
+    svg.push("</svg>\n".to_owned());
+    svg.join("\n")
 }
 
 /// How one run went.

@@ -63,7 +63,7 @@ pub(crate) struct ChoiceArgs {
     shared_from: Option<PathBuf>,
 
     #[command(flatten)]
-    packing: PackingArgs,
+    pub(crate) packing: PackingArgs,
 }
 
 /// Choices that belong together.

@@ -42,19 +42,20 @@ impl Source {
         path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension))
     }
 
-    /// Reads all of it; `sample` is what is built in.
+    /// Reads all of it as text; `sample` is what is built in.
     pub(crate) fn text(&self, sample: &str) -> Result<String> {
         if *self == Source::Sample {
             return Ok(sample.to_owned());
         }
+        text_of(self.bytes()?)
+    }
+
+    /// Reads all of it.
+    pub(crate) fn bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.open()?.take(MOST_TEXT_BYTES).read_to_end(&mut bytes).context("cannot read")?;
         ensure!((bytes.len() as u64) < MOST_TEXT_BYTES, "longer than {MOST_TEXT_BYTES} bytes");
-        String::from_utf8(bytes).map_err(|error| {
-            let read = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            let line = read.split(|byte| *byte == b'\n').count();
-            anyhow!("line {line}: not text (invalid UTF-8)")
-        })
+        Ok(bytes)
     }
 
     /// Opens it for reading.
@@ -72,6 +73,15 @@ impl Source {
             }
         }
     }
+}
+
+/// The text that bytes are.
+pub(crate) fn text_of(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let read = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = read.split(|byte| *byte == b'\n').count();
+        anyhow!("line {line}: not text (invalid UTF-8)")
+    })
 }
 
 impl fmt::Display for Source {

@@ -9,6 +9,8 @@ mod boundary;
 mod check;
 mod choices;
 mod claim;
+mod clock;
+mod dims;
 mod input;
 mod model;
 mod output;

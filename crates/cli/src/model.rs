@@ -6,24 +6,59 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
+use bytes::Bytes;
 use clap::{Args, ValueEnum};
+use plimsoll::at_sizes::used_at;
+use plimsoll::model::Model;
+use plimsoll::shape::{self, Bindings};
 use plimsoll::training_json::TrainingJsonError;
 use plimsoll::{
-    Graph, Kernels, LoweringError, LoweringOptions, Preset, ScheduledGraph, Told, Width,
+    Graph, Kernels, LoweringError, LoweringOptions, Plan, Preset, ScheduledGraph, Told, Width,
     order_by_names, text, training_json,
 };
+use plimsoll_onnx::OnnxError;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::input::Source;
+use crate::dims::{DimArgs, Dims, ToldDims};
+use crate::input::{Source, text_of};
 
 /// A little network, for those who have no model at hand.
-const SAMPLE: &str = include_str!("../samples/plan.plim");
+const SAMPLE: &[u8] = include_bytes!("../samples/plan.onnx");
 
-/// Reads a graph: `.json` is a training graph, all else is `.plim`.
-pub(crate) fn read(source: &Source) -> Result<Graph> {
-    let text = source.text(SAMPLE).with_context(|| source.to_string())?;
+/// A model as it was read.
+enum Read {
+    /// With every shape known.
+    Graph(Graph),
+    /// With shapes to be found.
+    Model(Model),
+}
+
+/// Reads a model: `.onnx`, `.json` for training graphs, all else is `.plim`.
+fn read(source: &Source) -> Result<Read> {
+    let onnx = |model: Result<Model, OnnxError>| {
+        model.map(Read::Model).map_err(|error| anyhow!("{source}: {error}"))
+    };
+    match source {
+        Source::Sample => return onnx(plimsoll_onnx::read(Bytes::from_static(SAMPLE))),
+        Source::File(path) if source.has_extension("onnx") => {
+            return onnx(plimsoll_onnx::load(path));
+        }
+        Source::File(_) | Source::Stdin => {}
+    }
+    let bytes = source.bytes().with_context(|| source.to_string())?;
+    if bytes.first() == Some(&ONNX_BEGINS) {
+        return onnx(plimsoll_onnx::read(Bytes::from(bytes)));
+    }
+    let text = text_of(bytes).with_context(|| source.to_string())?;
+    read_text(&text, source).map(Read::Graph)
+}
+
+/// The first byte of most ONNX files: the header of the first field. No text begins with it.
+const ONNX_BEGINS: u8 = 0x08;
+
+fn read_text(text: &str, source: &Source) -> Result<Graph> {
     let is_json = source.has_extension("json") || text.trim_start().starts_with('{');
     // As compilers do it: file:line:column.
     if is_json {
@@ -32,12 +67,23 @@ pub(crate) fn read(source: &Source) -> Result<Graph> {
             error => anyhow!("{source}: {error}"),
         });
     }
-    text::parse(&text).map_err(|error| anyhow!("{source}:{error}"))
+    text::parse(text).map_err(|error| anyhow!("{source}:{error}"))
+}
+
+/// A model as a graph, at the largest dims that are asked for.
+pub(crate) struct Loaded {
+    /// The graph that is planned.
+    pub(crate) graph: Graph,
+    /// The same at the other corners of ranges of dims, with what they are called.
+    pub(crate) corners: Vec<(String, Graph)>,
 }
 
 /// What a command line can say about a model beside its file.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ModelArgs {
+    #[command(flatten)]
+    dims: DimArgs,
+
     /// How wide the slots of elements are: native, four, params-native, int-wide, half-wide,
     /// bf16-wide [default: native]
     #[arg(long, value_name = "NAME", value_parser = parse_width)]
@@ -92,6 +138,7 @@ impl KernelSet {
 
 /// How a program is made from a graph, and who said so.
 pub(crate) struct Lowering {
+    dims: Dims,
     width: Width,
     kernels: KernelSet,
     sizes: BTreeMap<String, u64>,
@@ -147,7 +194,8 @@ impl ModelArgs {
                 .map_err(|_| anyhow!("{plan}: options.kernels: unknown {name:?}"))?,
             (None, None) => KernelSet::Standard,
         };
-        Ok(Lowering { width, kernels, sizes, sizes_from, order })
+        let dims = self.dims.or_as_told(told.dims).with_context(|| format!("{plan}: options"))?;
+        Ok(Lowering { dims, width, kernels, sizes, sizes_from, order })
     }
 }
 
@@ -159,6 +207,8 @@ struct Said {
     #[serde(default)]
     sizes: BTreeMap<String, u64>,
     order: Option<ToldOrder>,
+    #[serde(flatten)]
+    dims: ToldDims,
 }
 
 #[derive(Deserialize)]
@@ -194,6 +244,26 @@ fn read_order(path: &Path) -> Result<Order> {
 }
 
 impl Lowering {
+    /// Reads a model, and finds its shapes.
+    pub(crate) fn load(&self, source: &Source) -> Result<Loaded> {
+        let model = match read(source)? {
+            Read::Graph(graph) if self.dims.is_empty() => {
+                return Ok(Loaded { graph, corners: Vec::new() });
+            }
+            Read::Graph(_) => {
+                bail!("{source}: has no symbols or open shapes that dims could be for")
+            }
+            Read::Model(model) => model,
+        };
+        let infer = |bindings: &Bindings| {
+            shape::infer(&model, bindings).map_err(|error| anyhow!("{source}: {error}"))
+        };
+        let graph = infer(&self.dims.largest())?;
+        let corners = self.dims.corners().into_iter();
+        let corners = corners.map(|(name, bindings)| Ok((name, infer(&bindings)?)));
+        Ok(Loaded { graph, corners: corners.collect::<Result<_>>()? })
+    }
+
     /// The graph as a program.
     pub(crate) fn program<'g>(
         &self,
@@ -224,9 +294,30 @@ impl Lowering {
         })
     }
 
+    /// What a plan uses at the other corners of ranges, at all of which it has to hold.
+    pub(crate) fn used_at_corners(
+        &self,
+        loaded: &Loaded,
+        program: &ScheduledGraph<'_>,
+        plan: &Plan,
+        source: &Source,
+    ) -> Result<Vec<(String, u64)>> {
+        let used = |(name, graph): &(String, Graph)| {
+            let other = self.program(graph, source)?;
+            let used = used_at(program, plan, &other);
+            let used =
+                used.with_context(|| format!("{source}: the plan does not hold at {name}"))?;
+            Ok((name.clone(), used))
+        };
+        loaded.corners.iter().map(used).collect()
+    }
+
     /// Tells what a plan has to say of its model.
     pub(crate) fn tell(&self, told: &mut Told) {
-        let mut tell = |key: &str, value: Value| told.insert(key.to_owned(), value);
+        let mut tell = |key: &str, value: Value| {
+            told.insert(key.to_owned(), value);
+        };
+        self.dims.tell(&mut tell);
         tell("width", json!(self.width.name()));
         tell("kernels", json!(self.kernels.name()));
         if !self.sizes.is_empty() {
@@ -234,12 +325,8 @@ impl Lowering {
         }
         match &self.order {
             Order::Own => {}
-            Order::Given => {
-                tell("order", json!("given"));
-            }
-            Order::Names(names, _) => {
-                tell("order", json!(names));
-            }
+            Order::Given => tell("order", json!("given")),
+            Order::Names(names, _) => tell("order", json!(names)),
         }
     }
 }
@@ -250,7 +337,9 @@ mod tests {
 
     #[test]
     fn the_sample_is_a_model() {
-        let graph = read(&Source::Sample).expect("the sample is valid");
-        assert!(graph.nodes().len() >= 10);
+        let Read::Model(model) = read(&Source::Sample).expect("the sample is valid") else {
+            panic!("the sample is an ONNX model");
+        };
+        assert!(model.body.nodes.len() >= 10);
     }
 }

@@ -1,11 +1,13 @@
 //! How to pack: the options that every command that packs has.
 
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use plimsoll_pack::{Algorithm, Effort, Options};
 
+use crate::clock::{self, Clock};
 use crate::output;
 
 /// What a command line can say about packing.
@@ -22,6 +24,11 @@ pub(crate) struct PackingArgs {
     /// How many algorithms run at once; the answer does not depend on it [default: 1]
     #[arg(long, value_name = "N", value_parser = parse_threads)]
     threads: Option<NonZeroUsize>,
+
+    /// Take the best that is found within this time, like 10s, 500ms or 2m. The result then depends
+    /// on the machine and is not reproducible
+    #[arg(long, value_name = "TIME", value_parser = clock::parse, allow_hyphen_values = true)]
+    time_limit: Option<Duration>,
 }
 
 /// What can follow `--effort`. Work is counted, not timed: the answer is the same on any machine.
@@ -83,6 +90,16 @@ impl PackingArgs {
         Ok(Some(options))
     }
 
+    /// Starts the clock.
+    pub(crate) fn start_clock(&self) -> Clock {
+        Clock::start(self.time_limit)
+    }
+
+    /// Whether there is a limit in time.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.time_limit.is_some()
+    }
+
     /// The algorithm that was asked for.
     pub(crate) fn algorithm(&self) -> Option<Algorithm> {
         match self.algorithm {
@@ -94,7 +111,7 @@ impl PackingArgs {
 
 fn list_algorithms() -> Result<()> {
     output::to_stdout(true, |out| {
-        for algorithm in Algorithm::all() {
+        for algorithm in Algorithm::named() {
             writeln!(out, "{:<24}{}", algorithm.to_string(), algorithm.about())?;
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! `plimsoll plan`: what shares bytes with what, and where everything is.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -8,34 +9,39 @@ use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use plimsoll::annotate::annotate;
 use plimsoll::{
-    PLAN_FORMAT, PlanError, Program, ScheduledGraph, SharedLayout, Told, VerifiedPlan, text,
+    Homeless, NoRoom, PLAN_FORMAT, PlanError, Program, ScheduledGraph, SharedLayout, Told,
+    VerifiedPlan, plan_watched, text,
 };
 use serde_json::json;
 
 use crate::choices::ChoiceArgs;
 use crate::input::Source;
-use crate::model::{self, ModelArgs};
+use crate::model::ModelArgs;
 use crate::output::{self, Output, OutputArgs};
 use crate::report::{PlanReport, bold, write_title};
 use crate::{Answer, size};
 
 const EXAMPLES: &str = "\
-The model is a .plim file (a graph as text) or a .json file (a training graph).
+The model is an .onnx file, a .plim file (a graph as text) or a .json file (a training graph).
 
 Examples:
   plimsoll plan                                  the built-in sample
-  plimsoll plan net.plim                         a summary and a map
-  plimsoll plan net.plim -o plan.json            the plan, for `plimsoll verify` and runtimes
-  plimsoll plan net.plim -o plan.tsv             offset, size and name of every value
-  plimsoll plan net.plim -o packing.csv          the packing below it, for `plimsoll check`
-  plimsoll plan net.plim -o map.svg              a picture, time x address
-  plimsoll plan net.plim -o noted.plim           the graph, with notes of where everything is
-  plimsoll plan net.plim --budget 256KiB         does it fit? exit status 1 if not
-  plimsoll plan net.plim --place all --guard 128 everything in one arena, bytes free behind it
-  plimsoll plan net.plim --bank sram=512KiB,align=16 --bank dram
+  plimsoll plan net.onnx                         a summary and a map
+  plimsoll plan net.onnx --dim batch=1 --dim seq=1..512
+                                                 what the symbols in its shapes stand for
+  plimsoll plan net.onnx --input-shape x=1,3,224,224
+                                                 the shape of an input that has none
+  plimsoll plan net.onnx -o plan.json            the plan, for `plimsoll verify` and runtimes
+  plimsoll plan net.onnx -o plan.tsv             offset, size and name of every value
+  plimsoll plan net.onnx -o packing.csv          the packing below it, for `plimsoll check`
+  plimsoll plan net.onnx -o map.svg              a picture, time x address
+  plimsoll plan net.onnx -o noted.plim           the graph, with notes of where everything is
+  plimsoll plan net.onnx --budget 256KiB         does it fit? exit status 1 if not
+  plimsoll plan net.onnx --place all --guard 128 everything in one arena, bytes free behind it
+  plimsoll plan net.onnx --bank sram=512KiB,align=16 --bank dram
                                                  two memories, the fast one first
-  plimsoll plan net.plim --no-reuse              every value its own place, to find a bug
-  plimsoll plan net.plim --no-reuse=Transpose,Narrow:0-9
+  plimsoll plan net.onnx --no-reuse              every value its own place, to find a bug
+  plimsoll plan net.onnx --no-reuse=Transpose,Narrow:0-9
                                                  only what these nodes make
   plimsoll plan forward.plim --place params --write-shared weights.json
   plimsoll plan backward.plim --shared-from weights.json
@@ -106,9 +112,9 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let Some(mut options) = args.choices.resolve()? else { return Ok(Answer::Yes) };
     let lowering = args.how_to_read.resolve()?;
     let source = args.model.as_deref().map_or(Source::Sample, Source::named);
-    let graph = model::read(&source)?;
-    options.apart = args.choices.apart(&graph)?;
-    let program = lowering.program(&graph, &source)?;
+    let loaded = lowering.load(&source)?;
+    options.apart = args.choices.apart(&loaded.graph)?;
+    let program = lowering.program(&loaded.graph, &source)?;
 
     let mut told = Told::new();
     lowering.tell(&mut told);
@@ -116,11 +122,18 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     if let Some(budget) = args.budget {
         told.insert("budget_bytes".to_owned(), json!(budget));
     }
-    let answer = match plimsoll::plan(&program, &options) {
-        Ok(plan) => args.show(&output, &source, &program, &plan, told)?,
-        Err(PlanError::NoRoom(what)) => {
-            let refusal = PlanError::NoRoom(what).to_string();
-            refuse(&output, &source, &program, &refusal, &told)?;
+    let mut clock = args.choices.packing.start_clock();
+    let planned = plan_watched(&program, &options, &mut |progress| clock.look(progress));
+    drop(clock);
+    let answer = match planned {
+        Ok(plan) => {
+            let corners = lowering.used_at_corners(&loaded, &program, &plan, &source)?;
+            let planned =
+                Planned { source: &source, program: &program, plan: &plan, corners: &corners };
+            args.show(&output, &planned, told)?
+        }
+        Err(PlanError::NoRoom(why)) => {
+            refuse(&output, &source, &program, &why, &told)?;
             Answer::No
         }
         Err(error) => {
@@ -137,16 +150,29 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     Ok(answer)
 }
 
+/// A plan, what it is for, and what it uses at other corners of ranges of dims.
+struct Planned<'a> {
+    source: &'a Source,
+    program: &'a ScheduledGraph<'a>,
+    plan: &'a VerifiedPlan,
+    corners: &'a [(String, u64)],
+}
+
 impl Args {
     fn show(
         &self,
         output: &Output<Format>,
-        source: &Source,
-        program: &ScheduledGraph<'_>,
-        plan: &VerifiedPlan,
-        told: Told,
+        planned: &Planned<'_>,
+        mut told: Told,
     ) -> Result<Answer> {
-        let report = PlanReport::new(source, program, plan, self.budget);
+        let Planned { source, program, plan, corners } = *planned;
+        if !corners.is_empty() {
+            let used: BTreeMap<&str, u64> =
+                corners.iter().map(|(n, used)| (&n[..], *used)).collect();
+            told.insert("used_bytes_at".to_owned(), json!(used));
+        }
+        let is_timed = self.choices.packing.is_timed();
+        let report = PlanReport::new(source, program, plan, self.budget, is_timed, corners);
         output.write(|out| match output.format {
             Format::Text => report.write_text(out),
             Format::Json => report.write_json(out, told),
@@ -186,33 +212,44 @@ fn refuse(
     output: &Output<Format>,
     source: &Source,
     program: &dyn Program,
-    refusal: &str,
+    why: &NoRoom,
     told: &Told,
 ) -> Result<()> {
     let style = bold(AnsiColor::Red);
+    let (word, refusal) = (if why.proven { "infeasible" } else { "not found" }, why.to_string());
     match output.format {
         Format::Text => output.write(|out| {
             write_title(out, source, program)?;
-            writeln!(out, "{style}infeasible{style:#}: {}", output::one_line(refusal))
+            writeln!(out, "{style}{word}{style:#}: {}", output::one_line(&refusal))
         })?,
-        Format::Json => output.write(|out| write_infeasible(out, refusal, told))?,
+        Format::Json => output.write(|out| write_infeasible(out, why, told))?,
         // Without a plan there is nothing to draw or to list.
         Format::Tsv | Format::Csv | Format::Svg | Format::Plim => {}
     }
     if !output.is_read_at_once() {
-        output::note(&format!("{source}: infeasible: {refusal}"));
+        output::note(&format!("{source}: {word}: {refusal}"));
     }
     Ok(())
 }
 
-fn write_infeasible(mut out: &mut dyn Write, reason: &str, told: &Told) -> io::Result<()> {
-    let object = json!({
+fn write_infeasible(mut out: &mut dyn Write, why: &NoRoom, told: &Told) -> io::Result<()> {
+    let mut object = json!({
         "format": PLAN_FORMAT,
         "arena_bytes": null,
+        "lower_bound_bytes": why.lower_bound_bytes,
         "status": "infeasible",
-        "reason": reason,
+        "proven": why.proven,
+        "reason": why.to_string(),
         "options": told,
     });
+    if !why.misfit.is_empty() {
+        let row = |one: &Homeless| {
+            let key = if one.is_scratch { "step" } else { "value" };
+            json!({ key: one.name, "bytes": one.bytes })
+        };
+        object["misfit"] = why.misfit.iter().map(row).collect();
+        object["misfit_irreducible"] = json!(why.irreducible);
+    }
     serde_json::to_writer_pretty(&mut out, &object)?;
     writeln!(out)
 }

@@ -5,13 +5,17 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use plimsoll_pack::{Options, csv, solve};
+use plimsoll_pack::exact::{self, Misfit};
+use plimsoll_pack::{
+    Limit, Options, Outcome, Problem, Progress, Reason, Status, csv, solve_watched,
+};
 
 use crate::Answer;
+use crate::clock::Clock;
 use crate::input::{ProblemArgs, Source};
 use crate::output::{self, OutputArgs};
 use crate::packing::PackingArgs;
-use crate::report::{Panel, Report, write_svg};
+use crate::report::{Panel, Report, Timing, write_svg};
 
 const EXAMPLES: &str = "\
 The problem is a CSV file with the columns id, lower, upper, size and, if you like, alignment,
@@ -78,11 +82,23 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let source = args.problem.as_deref().map_or(Source::Sample, Source::named);
     let table = args.how_to_read.read(&source)?;
 
-    let outcome = solve(&table.problem, &options);
-    let report = Report::new(&source, &table, &outcome);
+    let mut clock = args.packing.start_clock();
+    let outcome = solve_watched(&table.problem, &options, &mut |progress| clock.look(progress));
+    let is_told = matches!(output.format, Format::Text | Format::Json);
+    let (misfit, is_cut) = if is_told {
+        misfit(&table.problem, &options, &outcome, &mut clock)
+    } else {
+        (None, false)
+    };
+    drop(clock);
+    let timing = Timing {
+        is_limited: args.packing.is_timed(),
+        is_over: is_cut || outcome.limit == Some(Limit::Stopped),
+    };
+    let report = Report::new(&source, &table, &outcome, misfit, timing);
 
     // Without a solution there is nothing to draw, nor are there offsets to list.
-    if outcome.solution.is_some() || matches!(output.format, Format::Text | Format::Json) {
+    if outcome.solution.is_some() || is_told {
         output.write(|out| render(out, output.format, &report))?;
     }
     if source == Source::Sample && !output.is_read_at_once() {
@@ -93,6 +109,29 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         output::note(&format!("{source}: {refusal}"));
     }
     Ok(Answer::No)
+}
+
+/// The smallest set of buffers that does not fit the capacity, if that is why there is no packing;
+/// and whether time was over before it was clear that it is the smallest.
+fn misfit(
+    problem: &Problem,
+    options: &Options,
+    outcome: &Outcome,
+    clock: &mut Clock,
+) -> (Option<Misfit>, bool) {
+    let Status::Infeasible(Reason::Capacity { capacity, bound }) = &outcome.status else {
+        return (None, false);
+    };
+    let mut search = exact::Options::default();
+    search.work = options.work.unwrap_or(options.effort.work()).max(search.work);
+    let (arena_bytes, lower_bound_bytes) = (outcome.arena_bytes, bound.bytes);
+    let mut is_cut = false;
+    let misfit = exact::misfit_watched(problem, *capacity, &search, &mut |progress| {
+        let look = clock.look(&Progress { arena_bytes, lower_bound_bytes, ..*progress });
+        is_cut = look.is_break();
+        look
+    });
+    (misfit, is_cut)
 }
 
 fn render(out: &mut dyn Write, format: Format, report: &Report<'_>) -> io::Result<()> {

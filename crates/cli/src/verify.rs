@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Answer;
 use crate::input::Source;
-use crate::model::{self, ModelArgs};
+use crate::model::ModelArgs;
 use crate::output::{OutputArgs, VerdictFormat, one_line};
 use crate::report::bold;
 
@@ -64,12 +64,12 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let text = plan.text("").with_context(|| plan.to_string())?;
     let told = told(&text).with_context(|| plan.to_string())?;
     let lowering = args.how_to_read.or_as_told(&told, &plan)?;
-    let graph = model::read(&model)?;
-    let program = lowering.program(&graph, &model)?;
+    let loaded = lowering.load(&model)?;
+    let program = lowering.program(&loaded.graph, &model)?;
     let plan = read_plan(&program, &text).with_context(|| plan.to_string())?;
     let mut findings: Vec<Finding> = violations(&program, &plan)
         .iter()
-        .map(|violation| Finding::new(violation, violation.describe(&program)))
+        .map(|violation| Finding::new(violation, violation.describe(&program, &plan)))
         .collect();
     if let Some(trace) = &trace {
         findings.extend(check_trace(&program, &plan, trace)?);
@@ -86,7 +86,7 @@ fn check_trace(program: &dyn Program, plan: &Plan, source: &Source) -> Result<Ve
     let trace = source.open().with_context(|| source.to_string())?;
     let found = trace::check(program, plan, trace).map_err(|error| anyhow!("{source}: {error}"))?;
     let finding = |violation: &TraceViolation| {
-        let text = format!("{source}: {}", violation.describe(program));
+        let text = format!("{source}: {}", violation.describe(program, plan));
         Finding::new(&violation.kind, text)
     };
     Ok(found.iter().map(finding).collect())

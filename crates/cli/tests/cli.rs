@@ -330,3 +330,90 @@ fn colours_are_for_terminals_only() {
     let piped = run(&["solve"]);
     assert!(!text(&piped.stdout).contains('\u{1b}'));
 }
+
+/// A problem that no rule settles and that search does not get to the end of: equal loads all the
+/// time, by a small generator.
+fn endless() -> String {
+    let mut csv = vec!["id,lower,upper,size".to_owned()];
+    let mut state: u32 = 3;
+    let mut next = |below: u32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) % below
+    };
+    let mut live: Vec<(u32, u32)> = (0..30).map(|_| (10 + next(5000), 0)).collect();
+    let mut row = |size: u32, start: u32, end: u32| {
+        let id = csv.len();
+        csv.push(format!("t{id},{start},{end},{size}"));
+    };
+    for now in 1..=60 {
+        let mut bytes = 0;
+        for _ in 0..2 {
+            let (size, born) = live.swap_remove(next(live.len() as u32) as usize);
+            row(size, born, now);
+            bytes += size;
+        }
+        let part = 1 + next(bytes - 1);
+        live.extend([(part, now), (bytes - part, now)]);
+    }
+    for (size, born) in &live {
+        row(*size, *born, 61);
+    }
+    csv.join("\n")
+}
+
+#[test]
+fn who_is_killed_leaves_the_old_file_or_the_new_one() {
+    let folder = folder("killed");
+    let searched = file(&folder, "searched.csv", &endless());
+    let target = file(&folder, "solution.csv", "precious");
+    let before = names(&folder);
+    // In the middle of a search nothing is written yet.
+    let mut child = spawn(&["solve", &searched, "--effort", "exhaustive", "-o", &target]);
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    assert_eq!(child.try_wait().expect("ours"), None, "it is not to end so soon");
+    child.kill().expect("ours");
+    child.wait().expect("it ends");
+    assert_eq!(fs::read_to_string(&target).expect("still there"), "precious");
+    assert_eq!(names(&folder), before);
+
+    // Whenever it is, the file is the old one or the whole new one; what may be left beside it is
+    // told by its name.
+    let written = file(&folder, "written.csv", &scattered(20_000));
+    let args = ["solve", &written, "--algorithm", "first-fit/birth", "-o", &target];
+    assert_eq!(code(&run(&args)), Some(0));
+    let whole = fs::read(&target).expect("written");
+    for milliseconds in (0..120).step_by(6) {
+        fs::write(&target, "precious").expect("ours");
+        let mut child = spawn(&args);
+        std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+        child.kill().expect("ours");
+        child.wait().expect("it ends");
+        let found = fs::read(&target).expect("still there");
+        assert!(found == b"precious" || found == whole, "after {milliseconds} ms");
+    }
+    for name in names(&folder) {
+        let left = name.strip_prefix(".solution.csv.").and_then(|n| n.strip_suffix(".tmp"));
+        let is_left = left.is_some_and(|pid| pid.parse::<u32>().is_ok());
+        assert!(is_left || before.contains(&name) || name == "written.csv", "{name}");
+    }
+}
+
+#[test]
+fn a_limit_in_time_stops_a_search_and_says_so() {
+    let folder = folder("time-limit");
+    let problem = file(&folder, "problem.csv", &endless());
+    let args = ["solve", &problem, "--effort", "exhaustive", "--time-limit", "200ms"];
+    let output = run(&args);
+    assert_eq!((code(&output), text(&output.stderr)), (Some(0), ""));
+    let said = "\nstopped by   the time limit: another run may end elsewhere\n";
+    assert!(text(&output.stdout).contains(said), "{}", text(&output.stdout));
+    let json = run(&[&args[..], &["--format", "json"]].concat()).stdout;
+    let keys = "\"status\": \"feasible\",\n  \"limit\": \"time\",\n  \"reproducible\": false,\n";
+    assert!(text(&json).contains(keys), "{}", text(&json));
+
+    let small = file(&folder, "small.csv", SMALL);
+    let output = run(&["solve", &small, "--time-limit", "1h"]);
+    assert!(text(&output.stdout).contains("\ntime limit   not reached\n"));
+    let json = |args: &[&str]| run(&[&["solve", &small, "--format", "json"], args].concat()).stdout;
+    assert_eq!(json(&["--time-limit", "1h"]), json(&[]));
+}

@@ -327,3 +327,39 @@ fn a_training_graph_is_read_from_json() {
     let plan: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(plan["arena_bytes"], 250); // a is read while y is written
 }
+
+#[test]
+fn a_flood_of_violations_is_cut_and_says_so() {
+    let folder = folder("flood-of-violations");
+    let nodes: Vec<String> =
+        (0..10_001).map(|i| format!("v{i}: u8[64] = custom \"f\"(x)\n")).collect();
+    let text = format!("plim 1\ninput x: u8[64]\n{}output v0\n", nodes.concat());
+    let (model, plan) = (path(&folder, "model.plim"), path(&folder, "plan.json"));
+    fs::write(&model, text).expect("written");
+    assert_eq!(code(&run(&["plan", &model, "-o", &plan])), Some(0));
+    // One byte further up nothing is aligned any more.
+    let moved = fs::read_to_string(&plan).expect("written");
+    let moved = moved
+        .replace("\"offset\": 0,", "\"offset\": 1,")
+        .replace(": 64,\n      \"bytes\"", ": 65,\n      \"bytes\"");
+    fs::write(&plan, moved).expect("written");
+    let output = run(&["verify", &model, &plan]);
+    assert_eq!(code(&output), Some(1));
+    let lines: Vec<&str> = self::text(&output.stdout).lines().collect();
+    assert_eq!(lines.len(), 10_001);
+    let expected = "not valid: more than 10000 violations, of which 10000 are listed";
+    assert_eq!(lines[10_000], expected);
+    let json = run(&["verify", &model, &plan, "--format", "json"]);
+    let verdict: Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert_eq!(verdict["complete"], false);
+    assert_eq!(verdict["violations"].as_array().map(Vec::len), Some(10_000));
+}
+
+#[test]
+fn a_limit_in_time_that_is_not_reached_changes_no_byte_of_a_plan() {
+    let model = model("tiny.plim");
+    let json = |args: &[&str]| run(&[&["plan", &model, "--format", "json"], args].concat()).stdout;
+    assert_eq!(json(&["--time-limit", "1h"]), json(&[]));
+    let said = run(&["plan", &model, "--time-limit", "1h"]).stdout;
+    assert!(text(&said).contains("\ntime limit   not reached\n"), "{}", text(&said));
+}

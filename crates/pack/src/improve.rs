@@ -10,11 +10,12 @@
 //! Both count work, of which an [`Effort`] allows so much; the answer never depends on the time that
 //! it takes. Cost of a round: that of first fit.
 
-use crate::algorithm::{self, Order, Packing};
+use crate::algorithm::{self, Algorithm, Order, Packing};
 use crate::exact;
 use crate::problem::{BufferId, Problem};
 use crate::solution::Solution;
 use crate::sweep::Sweep;
+use crate::watch::{Watched, nobody};
 
 /// Rounds without progress after which an order is given up.
 const PATIENCE: u32 = 12;
@@ -83,6 +84,21 @@ pub enum Way {
     Search,
 }
 
+/// Which ways may be gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ways {
+    pub(crate) reordering: bool,
+    pub(crate) search: bool,
+}
+
+impl Ways {
+    /// Those that were asked for by name; both where nothing was.
+    pub(crate) fn asked(algorithms: &[Algorithm]) -> Ways {
+        let asked = |way| algorithms.is_empty() || algorithms.contains(&way);
+        Ways { reordering: asked(Algorithm::Reordering), search: asked(Algorithm::Search) }
+    }
+}
+
 /// What [`improve`] made of a packing.
 #[derive(Clone, Debug)]
 pub struct Improved {
@@ -107,25 +123,41 @@ pub fn improve(
     bound: u64,
     work: u64,
 ) -> Improved {
+    let both = Ways::asked(&[]);
+    improve_watched(problem, sweep, given, bound, work, both, &mut Watched::new(&mut nobody, bound))
+}
+
+/// The same by some ways only, while somebody watches.
+pub(crate) fn improve_watched(
+    problem: &Problem,
+    sweep: &Sweep,
+    given: Solution,
+    bound: u64,
+    work: u64,
+    ways: Ways,
+    watched: &mut Watched<'_>,
+) -> Improved {
     let mut best = Improved {
         solution: given,
         lower_bound: bound,
         way: Way::Given,
-        more_to_try: true,
+        more_to_try: ways.search,
         work: 0,
     };
     let mut arena = best.solution.arena_bytes(problem);
-    if arena > bound && work > 0 {
-        let packing = reorder(problem, sweep, bound, work / 4);
+    if arena > bound && work > 0 && ways.reordering {
+        let packing = reorder(problem, sweep, bound, work / 4, watched);
         best.work = packing.work;
         let found = packing.solution.arena_bytes(problem);
         if found < arena {
             (best.solution, best.way, arena) = (packing.solution, Way::Reordering, found);
         }
     }
-    if arena > bound && work > 0 && pairs(problem, sweep) <= MOST_PAIRS {
+    let go_on = arena > bound && work > 0 && !watched.is_stopped();
+    if go_on && ways.search && pairs(problem, sweep) <= MOST_PAIRS {
         let options = exact::Options { work, ..exact::Options::default() };
-        let found = exact::minimise(problem, sweep, Some(&best.solution), &options);
+        let start = Some(&best.solution);
+        let found = exact::minimise_watched(problem, sweep, start, &options, watched);
         best.work = best.work.saturating_add(found.work);
         best.lower_bound = best.lower_bound.max(found.lower_bound);
         best.more_to_try = found.applies && !found.optimal;
@@ -139,7 +171,13 @@ pub fn improve(
 }
 
 /// First fit in orders in which those that end above the goal come first, until none does.
-pub(crate) fn reorder(problem: &Problem, sweep: &Sweep, goal: u64, work: u64) -> Packing {
+fn reorder(
+    problem: &Problem,
+    sweep: &Sweep,
+    goal: u64,
+    work: u64,
+    watched: &mut Watched<'_>,
+) -> Packing {
     let mut best: Option<(u64, Packing)> = None;
     let mut used: u64 = 0;
     let share = work / STARTS.len() as u64;
@@ -159,14 +197,16 @@ pub(crate) fn reorder(problem: &Problem, sweep: &Sweep, goal: u64, work: u64) ->
             if best.as_ref().is_none_or(|(bytes, _)| arena < *bytes) {
                 best = Some((arena, packing));
             }
-            if arena <= goal {
+            watched.found(arena, used);
+            if arena <= goal || watched.is_stopped() {
                 break;
             }
         }
-        if best.as_ref().is_some_and(|(bytes, _)| *bytes <= goal) {
+        if watched.is_stopped() || best.as_ref().is_some_and(|(bytes, _)| *bytes <= goal) {
             break;
         }
     }
+    watched.finished(used);
     let (_, packing) = best.expect("there is a first start");
     Packing { work: used, ..packing }
 }
@@ -193,6 +233,10 @@ mod tests {
             offset
         };
         Solution::new(problem.buffers().iter().map(|b| above(b.size, b.align)).collect())
+    }
+
+    fn reorder_alone(problem: &Problem, sweep: &Sweep, goal: u64, work: u64) -> Packing {
+        reorder(problem, sweep, goal, work, &mut Watched::new(&mut nobody, goal))
     }
 
     #[test]
@@ -261,13 +305,14 @@ mod tests {
         for _ in 0..200 {
             let problem = random_problem(&mut rng, &Shape::everything());
             let sweep = Sweep::new(&problem);
-            let packing = reorder(&problem, &sweep, bound(&problem, &sweep).bytes, 1_000_000);
+            let goal = bound(&problem, &sweep).bytes;
+            let packing = reorder_alone(&problem, &sweep, goal, 1_000_000);
             assert_eq!(check(&problem, &(&packing.solution).into()), []);
         }
         let problem = training_like(2000, 3);
         let sweep = Sweep::new(&problem);
         let one = algorithm::first_fit_in(&problem, &sweep, &STARTS[0].sorted(&problem, &sweep));
-        let none = reorder(&problem, &sweep, 0, 0);
+        let none = reorder_alone(&problem, &sweep, 0, 0);
         assert_eq!((none.solution, none.work), (one.solution, one.work));
     }
 }

@@ -29,6 +29,7 @@ mod sweep;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod timeline;
+mod watch;
 
 pub use algorithm::{Algorithm, Order};
 pub use bound::{Bound, Proof, bound};
@@ -37,8 +38,9 @@ pub use conflicts::Conflicts;
 pub use improve::{Effort, Improved, Way, improve};
 pub use problem::{Buffer, BufferId, Gap, Life, Piece, Problem, ProblemError, Rule, Span, Time};
 pub use solution::Solution;
-pub use solve::{Limit, Options, Outcome, Reason, Status, solve};
+pub use solve::{Limit, Options, Outcome, Reason, Status, solve, solve_watched};
 pub use sweep::{Overlaps, Sections, Strip, Sweep};
+pub use watch::{Progress, Watch};
 
 /// The pages whose examples are run as tests.
 #[cfg(doctest)]

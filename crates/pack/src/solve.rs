@@ -9,10 +9,11 @@ use std::fmt;
 use crate::algorithm::{Algorithm, Packing};
 use crate::bound::{Bound, Proof, bound};
 use crate::check::{Claim, Violation, check_at_most};
-use crate::improve::{Effort, Way, improve};
+use crate::improve::{Effort, Way, Ways, improve_watched};
 use crate::problem::{BufferId, Problem};
 use crate::solution::Solution;
 use crate::sweep::Sweep;
+use crate::watch::{Watch, Watched, nobody};
 
 /// What to try, and how.
 #[derive(Clone, Debug)]
@@ -23,7 +24,7 @@ pub struct Options {
     /// How many rules run at once. The answer does not depend on it.
     pub threads: usize,
     /// What to do when the rules leave a gap to the bound. Rules that were asked for by name stay
-    /// alone, whatever the effort.
+    /// alone, whatever the effort, unless reordering or search is among them.
     pub effort: Effort,
     /// The work to put into that, if it is not to be the effort's own.
     pub work: Option<u64>,
@@ -53,7 +54,7 @@ pub struct Outcome {
     /// Spans looked at by all the rules that ran, up to the one that met the bound, and list
     /// entries looked at by the search.
     pub work: u64,
-    /// What kept us from knowing more; `None` where all is known.
+    /// What kept us from knowing more; `None` where all is known and nobody said stop.
     pub limit: Option<Limit>,
 }
 
@@ -65,6 +66,20 @@ pub enum Limit {
     Work,
     /// There is nothing else to try: rules only, or constraints that the search does not know.
     Rules,
+    /// Whoever watched has said stop. Another run may end elsewhere.
+    Stopped,
+}
+
+impl Limit {
+    /// Its name in reports; being stopped goes by the usual cause.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::Work => "work",
+            Limit::Rules => "rules",
+            Limit::Stopped => "time",
+        }
+    }
 }
 
 impl Outcome {
@@ -154,6 +169,27 @@ impl fmt::Display for Reason {
 /// ```
 #[must_use]
 pub fn solve(problem: &Problem, options: &Options) -> Outcome {
+    solve_watched(problem, options, &mut nobody)
+}
+
+/// The same, while somebody watches, who may stop it: then the best so far is the answer. If they
+/// never do, the answer is that of [`solve`].
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use plimsoll_pack::{Buffer, Life, Options, Problem, solve_watched};
+///
+/// let problem = Problem::new(vec![Buffer::new(64, Life::new(0, 2))])?;
+/// let mut told = Vec::new();
+/// solve_watched(&problem, &Options::default(), &mut |progress| {
+///     told.push((progress.arena_bytes, progress.lower_bound_bytes));
+///     ControlFlow::Continue(())
+/// });
+/// assert_eq!(told, [(64, 64)]);
+/// # Ok::<(), plimsoll_pack::ProblemError>(())
+/// ```
+#[must_use]
+pub fn solve_watched(problem: &Problem, options: &Options, watch: &mut Watch<'_>) -> Outcome {
     let sweep = Sweep::new(problem);
     let lower_bound = bound(problem, &sweep);
     if let Some((a, b)) = fixed_overlap(problem) {
@@ -167,15 +203,20 @@ pub fn solve(problem: &Problem, options: &Options) -> Outcome {
             limit: None,
         };
     }
+    let mut watched = Watched::new(watch, lower_bound.bytes);
     let algorithms = worth_trying(problem, &options.algorithms);
     let (best, mut work) =
-        portfolio(problem, &sweep, &algorithms, options.threads, lower_bound.bytes);
+        portfolio(problem, &sweep, &algorithms, options.threads, lower_bound.bytes, &mut watched);
     let mut lower_bound = lower_bound;
     let (mut solution, mut won_by) = (best.packing.solution, best.won_by);
     let mut limit = Limit::Rules;
     let search_work = options.work.unwrap_or(options.effort.work());
-    if best.arena_bytes > lower_bound.bytes && options.algorithms.is_empty() {
-        let better = improve(problem, &sweep, solution, lower_bound.bytes, search_work);
+    let ways = Ways::asked(&options.algorithms);
+    let go_on = (ways.reordering || ways.search) && !watched.is_stopped();
+    if best.arena_bytes > lower_bound.bytes && go_on {
+        let goal = lower_bound.bytes;
+        let better =
+            improve_watched(problem, &sweep, solution, goal, search_work, ways, &mut watched);
         work = work.saturating_add(better.work);
         if better.lower_bound > lower_bound.bytes {
             lower_bound = Bound { bytes: better.lower_bound, proof: Proof::Exhausted };
@@ -198,7 +239,11 @@ pub fn solve(problem: &Problem, options: &Options) -> Outcome {
         _ if arena_bytes == lower_bound.bytes => Status::Optimal,
         _ => Status::Feasible,
     };
-    let limit = (status == Status::Feasible).then_some(limit);
+    let limit = match status {
+        _ if watched.is_stopped() && arena_bytes > lower_bound.bytes => Some(Limit::Stopped),
+        Status::Feasible => Some(limit),
+        _ => None,
+    };
     let solution = Some(solution);
     Outcome { solution, arena_bytes, lower_bound, status, won_by: Some(won_by), work, limit }
 }
@@ -242,6 +287,7 @@ fn portfolio(
     algorithms: &[Algorithm],
     threads: usize,
     goal: u64,
+    watched: &mut Watched<'_>,
 ) -> (Best, u64) {
     let mut best: Option<Best> = None;
     let mut work = 0;
@@ -252,11 +298,13 @@ fn portfolio(
             if best.as_ref().is_none_or(|b| arena_bytes < b.arena_bytes) {
                 best = Some(Best { packing, arena_bytes, won_by: *algorithm });
             }
-            if arena_bytes == goal {
+            watched.found(arena_bytes, work);
+            if arena_bytes == goal || watched.is_stopped() {
                 break 'waves;
             }
         }
     }
+    watched.finished(work);
     (best.expect("there is at least one rule"), work)
 }
 

@@ -112,6 +112,7 @@ fn totals(attempt: &Attempt) -> Derivation {
     Derivation {
         lower_bound_bytes: banks.iter().map(|bank| bank.lower_bound_bytes).sum(),
         optimal: banks.iter().all(|bank| bank.optimal),
+        limit: banks.iter().find_map(|bank| bank.limit),
         unshared_bytes: attempt.items.iter().map(|item| item.buffer.size).sum(),
         won_by: winners.join(", "),
         ..Derivation::default()

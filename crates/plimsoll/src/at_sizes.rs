@@ -69,7 +69,9 @@ pub fn used_at(
     let plan = there.plan(plan)?;
     match violations(&there, &plan).first() {
         None => Ok(plan.banks.iter().map(|bank| bank.bytes).sum()),
-        Some(violation) => Err(DoesNotHold::Violation(violation.describe(&there).to_string())),
+        Some(violation) => {
+            Err(DoesNotHold::Violation(violation.describe(&there, &plan).to_string()))
+        }
     }
 }
 

@@ -5,15 +5,19 @@
 //! above the capacity. Cost: a packing a bank, and a few quick ones where a capacity is tight.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use plimsoll_pack::{BufferId as PackedId, Life, Problem, Status, Sweep, solve};
+use plimsoll_pack::exact;
+use plimsoll_pack::{
+    BufferId as PackedId, Life, Limit, Problem, Status, Sweep, Watch, solve_watched,
+};
 
 use crate::door::Checked;
 use crate::liveness::reserved;
 use crate::lower::{Item, What, conflicts, life};
 use crate::options::{BankSpec, Options};
 use crate::point::LiveRange;
-use crate::program::Storage;
+use crate::program::{Execution, Storage};
 use crate::shared::SharedSlot;
 
 /// Where everything went.
@@ -31,6 +35,7 @@ pub(crate) struct Filled {
     pub(crate) bytes: u64,
     pub(crate) lower_bound_bytes: u64,
     pub(crate) optimal: bool,
+    pub(crate) limit: Option<Limit>,
     pub(crate) won_by: String,
 }
 
@@ -48,6 +53,7 @@ pub(crate) fn place(
     checked: &Checked<'_>,
     items: &[Item],
     options: &Options,
+    watch: &mut Watch<'_>,
 ) -> Result<Placed, Refusal> {
     let default = [BankSpec::new("arena")];
     let specs: &[BankSpec] = if options.banks.is_empty() { &default } else { &options.banks };
@@ -58,7 +64,7 @@ pub(crate) fn place(
         for copy in 0.. {
             let name = if copy == 0 { spec.name.clone() } else { format!("{}.{copy}", spec.name) };
             let lent = borrowed.get(&name).map_or(&[][..], Vec::as_slice);
-            let mut bank = Filling { checked, items, spec, lent, options };
+            let mut bank = Filling { checked, items, spec, lent, options, watch };
             let before = waiting.len();
             let filled = bank.fill(&mut waiting, &mut placed.slots, placed.banks.len(), name)?;
             let used = waiting.len() < before;
@@ -92,16 +98,17 @@ fn borrowed(checked: &Checked<'_>, options: &Options) -> BTreeMap<String, Vec<Sh
     by_bank
 }
 
-struct Filling<'a, 'p> {
+struct Filling<'a, 'p, 'w> {
     checked: &'a Checked<'p>,
     items: &'a [Item],
     spec: &'a BankSpec,
     /// What another plan has put into this bank.
     lent: &'a [SharedSlot],
     options: &'a Options,
+    watch: &'a mut Watch<'w>,
 }
 
-impl Filling<'_, '_> {
+impl Filling<'_, '_, '_> {
     /// Takes what fits out of `waiting`, and places it.
     fn fill(
         &mut self,
@@ -116,7 +123,7 @@ impl Filling<'_, '_> {
             self.evict(&mut inside, &mut outside, capacity)?;
         }
         let problem = self.problem(&inside)?;
-        let outcome = solve(&problem, &self.options.pack);
+        let outcome = solve_watched(&problem, &self.options.pack, self.watch);
         // What another plan lends never overlaps itself, or it would not be a plan.
         let Some(solution) = outcome.solution else { return Err(Refusal::NoRoom(inside)) };
         for (index, item) in inside.iter().enumerate() {
@@ -130,18 +137,18 @@ impl Filling<'_, '_> {
             bytes: outcome.arena_bytes,
             lower_bound_bytes: outcome.lower_bound.bytes,
             optimal: outcome.status == Status::Optimal,
+            limit: outcome.limit,
             won_by: outcome.won_by.map_or(String::new(), |a| a.to_string()),
         })
     }
 
     fn takes(&self, item: &Item) -> bool {
-        let caps = [self.spec.capacity, self.spec.buffer_capacity];
-        self.spec.takes(item.role) && caps.iter().flatten().all(|cap| item.buffer.size <= *cap)
+        takes(self.spec, item)
     }
 
     /// Moves items outside until the rest fits the capacity.
     fn evict(
-        &self,
+        &mut self,
         inside: &mut Vec<usize>,
         outside: &mut Vec<usize>,
         capacity: u64,
@@ -154,7 +161,7 @@ impl Filling<'_, '_> {
             if let (Some(section), true) = (section, load > capacity) {
                 evicted = self.largest_alive(inside, sweep.life_of(section), load - capacity);
             } else {
-                let outcome = solve(&problem, &self.options.pack);
+                let outcome = solve_watched(&problem, &self.options.pack, self.watch);
                 if outcome.arena_bytes <= capacity {
                     return Ok(());
                 }
@@ -211,17 +218,111 @@ impl Filling<'_, '_> {
     }
 }
 
-/// The items of a refusal by what they are, for a message.
-pub(crate) fn described(checked: &Checked<'_>, items: &[Item], refused: &[usize]) -> Vec<String> {
-    let describe = |index: &usize| match items[*index].what {
-        What::Family(head) => {
-            format!("{:?} ({} bytes)", checked.program.value_name(head), items[*index].buffer.size)
+/// Whether a bank takes an item, as long as there is room.
+fn takes(spec: &BankSpec, item: &Item) -> bool {
+    let caps = [spec.capacity, spec.buffer_capacity];
+    spec.takes(item.role) && caps.iter().flatten().all(|cap| item.buffer.size <= *cap)
+}
+
+/// Why there is no plan: what is left over when every bank is full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NoRoom {
+    /// What fits into no bank.
+    pub left_over: Vec<Homeless>,
+    /// Where there is one bank and the packer can tell: a set that does not fit it together.
+    pub misfit: Vec<Homeless>,
+    /// Whether of that set each is needed: without any one of them the others fit.
+    pub irreducible: bool,
+    /// Whether no packing has room for all: otherwise none was found.
+    pub proven: bool,
+    /// Below this all banks together cannot be, with this schedule and this sharing.
+    pub lower_bound_bytes: u64,
+}
+
+/// A buffer without a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Homeless {
+    /// The name of its first value, or of the step whose scratch memory it is.
+    pub name: String,
+    /// Whether it is scratch memory.
+    pub is_scratch: bool,
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl fmt::Display for Homeless {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scratch = if self.is_scratch { "the scratch of " } else { "" };
+        write!(f, "{scratch}{:?} ({} bytes)", self.name, self.bytes)
+    }
+}
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let listed = |what: &[Homeless]| {
+            let shown: Vec<String> = what.iter().take(5).map(Homeless::to_string).collect();
+            format!("{}{}", shown.join(", "), if what.len() > 5 { ", …" } else { "" })
+        };
+        match self.left_over.len() {
+            1 => write!(f, "1 buffer fits into no bank: ")?,
+            n => write!(f, "{n} buffers fit into no bank: ")?,
         }
-        What::Scratch(step) => format!(
-            "the scratch of {:?} ({} bytes)",
-            checked.program.step_name(step),
-            items[*index].buffer.size
-        ),
+        write!(f, "{}", listed(&self.left_over))?;
+        match self.misfit.len() {
+            // One alone that is too large has been named.
+            0 | 1 => Ok(()),
+            n => write!(f, "; {n} do not fit together: {}", listed(&self.misfit)),
+        }
+    }
+}
+
+/// What is to be said when these items are left over.
+pub(crate) fn no_room(
+    checked: &Checked<'_>,
+    items: &[Item],
+    left_over: &[usize],
+    options: &Options,
+) -> NoRoom {
+    let homeless = |index: &usize| {
+        let bytes = items[*index].buffer.size;
+        match items[*index].what {
+            What::Family(head) => {
+                let name = checked.program.value_name(head).into_owned();
+                Homeless { name, is_scratch: false, bytes }
+            }
+            What::Scratch(step) => {
+                let name = checked.program.step_name(step).into_owned();
+                Homeless { name, is_scratch: true, bytes }
+            }
+        }
     };
-    refused.iter().map(describe).collect()
+    let all: Vec<plimsoll_pack::Buffer> = items.iter().map(|item| item.buffer.clone()).collect();
+    let problem = Problem::new(all).expect("it was packed in parts");
+    let lower_bound_bytes = Sweep::new(&problem).peak().0;
+    let mut misfit = None;
+    if let [BankSpec { capacity: Some(capacity), align, repeat: false, roles, .. }] =
+        options.banks.as_slice()
+        && roles.is_empty()
+        && options.shared.is_none()
+    {
+        let align = align.unwrap_or(1);
+        let aligned = |b: &plimsoll_pack::Buffer| b.clone().aligned(b.align.max(align));
+        let aligned = problem.buffers().iter().map(aligned).collect();
+        let problem = Problem::new(aligned).expect("it was packed in parts");
+        let mut search = exact::Options::default();
+        search.work = options.pack.work.unwrap_or(options.pack.effort.work());
+        misfit = exact::misfit(&problem, *capacity, &search);
+    }
+    let is_refused = |item: &usize| !options.banks.iter().any(|spec| takes(spec, &items[*item]));
+    let proven = misfit.is_some() || left_over.iter().any(is_refused);
+    let irreducible = misfit.as_ref().is_some_and(|misfit| misfit.irreducible);
+    let misfit = misfit.map_or(Vec::new(), |misfit| misfit.buffers);
+    NoRoom {
+        left_over: left_over.iter().map(homeless).collect(),
+        misfit: misfit.iter().map(|id| homeless(&id.index())).collect(),
+        proven,
+        irreducible: irreducible && checked.program.execution() == Execution::InOrder,
+        lower_bound_bytes,
+    }
 }

@@ -40,6 +40,7 @@ pub mod training_json;
 pub mod verify;
 mod width;
 
+pub use banks::{Homeless, NoRoom};
 pub use dtype::{Class, Dtype, UnknownDtype};
 pub use fault::{Fault, ProgramError};
 pub use graph::{
@@ -51,7 +52,7 @@ pub use ids::{BankId, BufferId, StepId, ValueId};
 pub use kernels::{BadSelector, Kernels, Preset, Selector, no_reuse, selected_nodes};
 pub use op::{Cut, Op};
 pub use options::{Apart, BankSpec, Boundary, Options};
-pub use pipeline::{PlanError, plan};
+pub use pipeline::{PlanError, plan, plan_watched};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 pub use point::{LiveRange, Point};
 pub use program::{

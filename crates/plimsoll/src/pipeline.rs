@@ -1,9 +1,12 @@
 //! From a program to a verified plan: the whole of it at a glance.
 
 use std::fmt;
+use std::ops::ControlFlow;
+
+use plimsoll_pack::{Limit, Watch};
 
 use crate::assemble::assemble;
-use crate::banks::{self, Placed, Refusal};
+use crate::banks::{self, NoRoom, Placed, Refusal};
 use crate::door::{self, Checked};
 use crate::fault::ProgramError;
 use crate::home::{Home, SharedError, homes};
@@ -20,10 +23,29 @@ use crate::verify::{Rejected, VerifiedPlan, verify};
 /// In-place reuse is decided by its result: the plan with the smallest arena is taken, the one
 /// that shares most on a tie.
 pub fn plan(program: &dyn Program, options: &Options) -> Result<VerifiedPlan, PlanError> {
+    plan_watched(program, options, &mut |_| ControlFlow::Continue(()))
+}
+
+/// The same, while somebody watches the packings, who may stop them: each bank's for itself, for
+/// every way to share that is tried. The plan is then made of the best so far, and verified like
+/// any other.
+pub fn plan_watched(
+    program: &dyn Program,
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> Result<VerifiedPlan, PlanError> {
     let checked = door::check(program, options.schedule.as_deref()).map_err(PlanError::Program)?;
     let homes = homes(&checked, options).map_err(PlanError::Shared)?;
-    let best = best_attempt(&checked, &homes, options)?;
-    let plan = assemble(&checked, &homes, &best, options);
+    // Once stopped, what is left to do is done by the first rule alone.
+    let mut stopped = false;
+    let best = best_attempt(&checked, &homes, options, &mut |progress| {
+        stopped = stopped || watch(progress).is_break();
+        if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    let mut plan = assemble(&checked, &homes, &best, options);
+    if stopped {
+        plan.derivation.limit = Some(Limit::Stopped);
+    }
     verify(program, plan).map_err(|rejected| PlanError::Rejected(Box::new(rejected)))
 }
 
@@ -32,6 +54,7 @@ fn best_attempt(
     checked: &Checked<'_>,
     homes: &[Home],
     options: &Options,
+    watch: &mut Watch<'_>,
 ) -> Result<Attempt, PlanError> {
     let mut quick = options.clone();
     quick.pack.work = Some(0);
@@ -42,13 +65,17 @@ fn best_attempt(
             // All that was taken over is of the same size already.
             continue;
         }
-        let mut tried = attempt(checked, homes, &quick, policy)?;
+        let mut tried = match attempt(checked, homes, &quick, policy, watch) {
+            // Search may find room where the rules alone do not.
+            Err(PlanError::NoRoom(_)) => attempt(checked, homes, options, policy, watch)?,
+            tried => tried?,
+        };
         let could_help = |best: &Attempt| tried.lower_bound_bytes() < best.arena_bytes();
         if !best.as_ref().is_none_or(could_help) {
             continue;
         }
         if !tried.is_optimal() {
-            tried = attempt(checked, homes, options, policy)?;
+            tried = attempt(checked, homes, options, policy, watch)?;
         }
         // Where outputs are as large as what they take over, the bound is never above that of a
         // plan with less sharing; a smaller one may keep bytes between it and what is left.
@@ -103,14 +130,15 @@ fn attempt(
     homes: &[Home],
     options: &Options,
     policy: Policy,
+    watch: &mut Watch<'_>,
 ) -> Result<Attempt, PlanError> {
     let needs = needs(checked, homes, options);
     let families = families(checked, homes, needs, options, policy).map_err(PlanError::Program)?;
     let items = items(checked, homes, &families, options);
-    match banks::place(checked, &items, options) {
+    match banks::place(checked, &items, options, watch) {
         Ok(placed) => Ok(Attempt { families, items, placed }),
         Err(Refusal::NoRoom(refused)) => {
-            Err(PlanError::NoRoom(banks::described(checked, &items, &refused)))
+            Err(PlanError::NoRoom(Box::new(banks::no_room(checked, &items, &refused, options))))
         }
         Err(Refusal::TooLarge(error)) => Err(PlanError::TooLarge(error)),
     }
@@ -124,8 +152,8 @@ pub enum PlanError {
     Program(ProgramError),
     /// A shared value is not where it should be.
     Shared(SharedError),
-    /// These fit into no bank.
-    NoRoom(Vec<String>),
+    /// Something fits into no bank.
+    NoRoom(Box<NoRoom>),
     /// Sizes add up to more than can be addressed.
     TooLarge(plimsoll_pack::ProblemError),
     /// The verifier found the plan wrong, which is a fault in the planner.
@@ -137,11 +165,7 @@ impl fmt::Display for PlanError {
         match self {
             PlanError::Program(error) => error.fmt(f),
             PlanError::Shared(error) => error.fmt(f),
-            PlanError::NoRoom(what) => {
-                let shown = what.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
-                let more = if what.len() > 5 { ", …" } else { "" };
-                write!(f, "{} buffers fit into no bank: {shown}{more}", what.len())
-            }
+            PlanError::NoRoom(what) => what.fmt(f),
             PlanError::TooLarge(error) => write!(f, "too large to plan: {}", error.rule),
             PlanError::Rejected(rejected) => {
                 write!(f, "the planner made a plan that the verifier rejects: {rejected}")

@@ -1,6 +1,6 @@
 //! The plan: when each step runs, and where each value is.
 
-use plimsoll_pack::Gap;
+use plimsoll_pack::{Gap, Limit};
 
 use crate::ids::{BankId, BufferId, StepId, ValueId};
 use crate::point::LiveRange;
@@ -76,6 +76,9 @@ pub struct Derivation {
     pub lower_bound_bytes: u64,
     /// Whether that is proven to be reached.
     pub optimal: bool,
+    /// What kept the packer from knowing more, in the first bank of which it does not know all; that
+    /// it was stopped counts for more than that.
+    pub limit: Option<Limit>,
     /// What it would take to give every buffer a place of its own.
     pub unshared_bytes: u64,
     /// What the packer calls the rule that won.

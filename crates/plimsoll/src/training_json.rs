@@ -149,7 +149,10 @@ impl Step {
 pub fn read(bytes: &[u8]) -> Result<Graph, TrainingJsonError> {
     let document: Document = serde_json::from_slice(bytes).map_err(|error| {
         let (line, column) = (error.line(), error.column());
-        TrainingJsonError::Json { line, column, message: error.to_string() }
+        // The message ends with the place, which comes first here.
+        let (message, place) = (error.to_string(), format!(" at line {line} column {column}"));
+        let message = message.strip_suffix(&place).unwrap_or(&message).to_owned();
+        TrainingJsonError::Json { line, column, message }
     })?;
     let mut reader = Reader {
         document: &document,

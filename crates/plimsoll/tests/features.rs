@@ -449,8 +449,15 @@ fn a21_banks_with_caps_take_what_fits_and_the_rest_goes_on() {
     // No room anywhere is an answer, not a plan.
     options.banks = vec![bank("sram", Some(100), &[])];
     let error = plimsoll::plan(&program, &options).expect_err("110 bytes in 100");
-    assert!(matches!(error, PlanError::NoRoom(_)));
-    assert_eq!(error.to_string(), "1 buffers fit into no bank: \"v5\" (60 bytes)");
+    let expected = "1 buffer fits into no bank: \"v5\" (60 bytes); \
+                    2 do not fit together: \"v4\" (50 bytes), \"v5\" (60 bytes)";
+    assert_eq!(error.to_string(), expected);
+    let PlanError::NoRoom(why) = error else { panic!("{error}") };
+    assert_eq!((why.lower_bound_bytes, why.proven, why.irreducible), (110, true, true));
+    // One that is too large alone is all that there is to say.
+    options.banks = vec![bank("sram", Some(55), &[])];
+    let error = plimsoll::plan(&program, &options).expect_err("60 bytes in 55");
+    assert_eq!(error.to_string(), "1 buffer fits into no bank: \"v5\" (60 bytes)");
 }
 
 #[test]

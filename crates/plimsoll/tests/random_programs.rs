@@ -1,10 +1,13 @@
 //! Random programs with every feature of the model: planned, verified, and run by the oracle.
 
+use std::ops::ControlFlow;
+
 use plimsoll::testing::{Orders, Shape, TestProgram, corrupts, random_program};
 use plimsoll::{
     Apart, Boundary, Execution, Options, PlanError, Program, SharedLayout, SharedSlot, StepId,
-    Storage, ValueId, plan,
+    Storage, Told, ValueId, plan, plan_watched, write_plan,
 };
+use plimsoll_pack::Limit;
 use plimsoll_pack::testing::Rng;
 
 /// Options under which the shared values of a program are where somebody has put them.
@@ -121,6 +124,35 @@ fn with_search_plans_are_verified_too_and_never_larger() {
         let Some(searched) = planned(&program, &options, seed) else { continue };
         assert!(searched <= fast, "seed {seed}: {searched} with search, {fast} without");
     }
+}
+
+#[test]
+fn a_watched_plan_is_the_same_and_a_stopped_one_is_still_right() {
+    let mut stopped = 0;
+    for seed in 0..300 {
+        let mut rng = Rng::new(seed);
+        let program = random_program(&mut rng, &Shape { sizes: 1..40, ..Shape::everything() });
+        let mut options = options_for(&program);
+        options.pack.work = Some(100_000);
+        let Ok(alone) = plan(&program, &options) else { continue };
+        let mut told = 0;
+        let watched = plan_watched(&program, &options, &mut |_| {
+            told += 1;
+            ControlFlow::Continue(())
+        });
+        assert_eq!(*watched.expect("as before"), *alone, "seed {seed}");
+        assert!(told > 0, "seed {seed}");
+
+        let cut = plan_watched(&program, &options, &mut |_| ControlFlow::Break(()));
+        let cut = cut.expect("the first rule alone gives a plan");
+        assert!(!corrupts(&program, &cut, Orders(40)), "seed {seed}: {program:?}");
+        assert_eq!(cut.derivation.limit, Some(Limit::Stopped), "seed {seed}");
+        stopped += 1;
+        let json = write_plan(&program, &cut, Told::new());
+        assert!(json.contains("\"limit\": \"time\",\n  \"reproducible\": false,"), "{json}");
+        assert!(!write_plan(&program, &alone, Told::new()).contains("reproducible"));
+    }
+    assert!(stopped > 150, "{stopped}");
 }
 
 /// A program that is called by other names, whose ids stay the same.

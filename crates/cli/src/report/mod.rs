@@ -17,7 +17,8 @@ pub(crate) use svg::{Panel, write_svg};
 pub(crate) use text::{bold, saving_in_words};
 
 use plimsoll_pack::csv::Table;
-use plimsoll_pack::{Outcome, Solution, Status, Sweep};
+use plimsoll_pack::exact::Misfit;
+use plimsoll_pack::{Limit, Outcome, Solution, Status, Sweep};
 
 use crate::input::Source;
 use crate::size;
@@ -27,12 +28,30 @@ pub(crate) struct Report<'a> {
     pub(crate) source: &'a Source,
     pub(crate) table: &'a Table,
     pub(crate) outcome: &'a Outcome,
+    /// Buffers that do not fit the capacity together.
+    misfit: Option<Misfit>,
+    timing: Timing,
     sweep: Sweep,
 }
 
+/// What time had to do with it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timing {
+    /// Whether there was a limit.
+    pub(crate) is_limited: bool,
+    /// Whether that changed the result, perhaps.
+    pub(crate) is_over: bool,
+}
+
 impl<'a> Report<'a> {
-    pub(crate) fn new(source: &'a Source, table: &'a Table, outcome: &'a Outcome) -> Self {
-        Report { source, table, outcome, sweep: Sweep::new(&table.problem) }
+    pub(crate) fn new(
+        source: &'a Source,
+        table: &'a Table,
+        outcome: &'a Outcome,
+        misfit: Option<Misfit>,
+        timing: Timing,
+    ) -> Self {
+        Report { source, table, outcome, misfit, timing, sweep: Sweep::new(&table.problem) }
     }
 
     /// What there is to see.
@@ -50,8 +69,8 @@ impl<'a> Report<'a> {
     /// What to write above the picture.
     pub(crate) fn caption(&self) -> String {
         let (arena, bound) = (self.outcome.arena_bytes, self.outcome.lower_bound.bytes);
-        let (source, buffers) = (self.source, self.table.problem.len());
-        format!("{source}: {buffers} buffers, {}", levels(arena, bound))
+        let (source, buffers) = (self.source, counted(self.table.problem.len(), "buffer"));
+        format!("{source}: {buffers}, {}", levels(arena, bound))
     }
 
     /// Why the answer is no, in a line; `None` if it is yes.
@@ -62,7 +81,7 @@ impl<'a> Report<'a> {
         let outcome = self.outcome;
         let capacity = self.table.problem.capacity().filter(|c| outcome.arena_bytes > *c)?;
         Some(format!(
-            "does not fit: the best arena found has {} bytes, the capacity is {capacity}; \
+            "not found: the best arena found has {} bytes, the capacity is {capacity}; \
              at least {} are needed, so a better packing may exist",
             outcome.arena_bytes, outcome.lower_bound.bytes
         ))
@@ -92,6 +111,21 @@ impl<'a> Report<'a> {
             _ => "feasible",
         }
     }
+}
+
+/// What kept an answer from being better, in words.
+pub(crate) fn limit_in_words(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Work => "the effort: a higher one may find or prove more",
+        Limit::Stopped => "the time limit: another run may end elsewhere",
+        // Rules, or constraints that search does not know.
+        _ => "the rules: nothing else applies or was asked for",
+    }
+}
+
+/// `1 buffer`, `2 buffers`.
+pub(crate) fn counted(number: usize, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The distance of an arena from its lower bound, in words.

@@ -3,12 +3,16 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use plimsoll_pack::{Reason, Status};
+use plimsoll_pack::exact::Misfit;
+use plimsoll_pack::{Limit, Reason, Status};
 
-use super::{Report, gap};
+use super::{Report, counted, gap, limit_in_words, plain};
 use crate::input::Source;
 use crate::output::one_line;
 use crate::size;
+
+/// So many buffers are shown that do not fit together.
+const MOST_MISFITS: usize = 20;
 
 impl Report<'_> {
     /// Writes the summary and the map.
@@ -18,20 +22,14 @@ impl Report<'_> {
         if let Some(solution) = &self.outcome.solution {
             self.drawing(solution).write_text(out)?;
         }
-        match self.refusal() {
-            Some(refusal) => {
-                let style = bold(AnsiColor::Red);
-                writeln!(out, "\n{style}{refusal}{style:#}")
-            }
-            None => Ok(()),
-        }
+        let Some(refusal) = self.refusal() else { return Ok(()) };
+        let style = bold(AnsiColor::Red);
+        writeln!(out, "\n{style}{refusal}{style:#}")?;
+        self.misfit.as_ref().map_or(Ok(()), |misfit| self.write_misfit(out, misfit))
     }
 
     fn write_title(&self, out: &mut dyn Write) -> io::Result<()> {
-        let buffers = match self.table.problem.len() {
-            1 => "1 buffer".to_owned(),
-            n => format!("{n} buffers"),
-        };
+        let buffers = counted(self.table.problem.len(), "buffer");
         match self.source {
             Source::Sample => writeln!(
                 out,
@@ -57,6 +55,12 @@ impl Report<'_> {
             line("gap", &gap(outcome.arena_bytes, bound.bytes))?;
         }
         line("status", &self.status_in_words())?;
+        if let Some(limit) = outcome.limit {
+            line("stopped by", limit_in_words(limit))?;
+        }
+        if self.timing.is_limited && outcome.limit != Some(Limit::Stopped) {
+            line("time limit", if self.timing.is_over { "reached" } else { "not reached" })?;
+        }
         if let Some(algorithm) = outcome.won_by {
             line("won by", &algorithm.to_string())?;
         }
@@ -77,10 +81,47 @@ impl Report<'_> {
                 (AnsiColor::Red, "no packing can keep to the capacity")
             }
             Status::Infeasible(_) => (AnsiColor::Red, "no valid packing exists"),
+            _ if !self.outcome.fits(&self.table.problem) => {
+                let style = bold(AnsiColor::Yellow);
+                return format!(
+                    "{style}not found{style:#}: no packing keeps to the capacity, but one may exist"
+                );
+            }
             _ => (AnsiColor::Yellow, "valid, but a smaller arena may exist"),
         };
         let style = bold(colour);
         format!("{style}{}{style:#}: {more}", self.status())
+    }
+
+    /// Writes the buffers that do not fit together: size, life and id.
+    fn write_misfit(&self, out: &mut dyn Write, misfit: &Misfit) -> io::Result<()> {
+        let how = match (misfit.buffers.len(), misfit.irreducible) {
+            (1, _) => "this one is too large alone",
+            (_, true) => "these do not fit together, and without any one of them the others do",
+            (_, false) => "these do not fit together, though not all of them may be needed",
+        };
+        writeln!(out, "{how}:")?;
+        // The last line may have to say how many more there are.
+        let shown = match misfit.buffers.len() {
+            n if n > MOST_MISFITS => MOST_MISFITS - 1,
+            n => n,
+        };
+        let (shown, rest) = misfit.buffers.split_at(shown);
+        let rows = shown.iter().map(|id| {
+            let buffer = self.table.problem.buffer(*id);
+            (buffer.size.to_string(), buffer.life.to_string(), plain(self.table.name(*id)))
+        });
+        let rows: Vec<_> = rows.collect();
+        let size_width = rows.iter().map(|row| row.0.len()).max().unwrap_or(0);
+        let life_width = rows.iter().map(|row| row.1.len()).max().unwrap_or(0);
+        for (size, life, name) in rows {
+            writeln!(out, "  {size:>size_width$}  {life:<life_width$}  {name}")?;
+        }
+        if !rest.is_empty() {
+            let bytes: u64 = rest.iter().map(|id| self.table.problem.buffer(*id).size).sum();
+            writeln!(out, "  and {bytes} bytes in {} more", rest.len())?;
+        }
+        Ok(())
     }
 
     fn capacity_in_words(&self, capacity: u64) -> String {

@@ -14,9 +14,6 @@ use std::fmt;
 
 pub use order::Order;
 
-use crate::bound::bound;
-use crate::exact;
-use crate::improve::{self, Effort};
 use crate::problem::{BufferId, Problem};
 use crate::solution::Solution;
 use crate::sweep::Sweep;
@@ -34,10 +31,11 @@ pub enum Algorithm {
     FirstFit(Order),
     /// In that order, each in the hole that it fills best.
     BestFit(Order),
-    /// First fit again and again, those that end above the bound first; not one of the rules that
-    /// [`Algorithm::all`] lists.
+    /// First fit again and again, those that end above the bound first, for as much work as the
+    /// effort allows; not one of the rules that [`Algorithm::all`] lists.
     Reordering,
-    /// Exact search; not one of the rules that [`Algorithm::all`] lists.
+    /// Exact search, for as much work as the effort allows; not one of the rules that
+    /// [`Algorithm::all`] lists.
     Search,
 }
 
@@ -69,11 +67,18 @@ impl Algorithm {
         Algorithm::all().into_iter().filter(|a| !left_out(a)).collect()
     }
 
+    /// Everything that can be asked for by name: the rules, and what goes on from a packing.
+    #[must_use]
+    pub fn named() -> Vec<Algorithm> {
+        let mut named = Algorithm::all();
+        named.extend([Algorithm::Reordering, Algorithm::Search]);
+        named
+    }
+
     /// The algorithm of that name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Algorithm> {
-        let others = [Algorithm::Reordering, Algorithm::Search];
-        Algorithm::all().into_iter().chain(others).find(|a| a.to_string() == name)
+        Algorithm::named().into_iter().find(|a| a.to_string() == name)
     }
 
     /// What it does, in a line.
@@ -84,22 +89,22 @@ impl Algorithm {
             Algorithm::LargestFirst => "largest first, lowest free offset".to_owned(),
             Algorithm::FirstFit(order) => format!("{}, lowest free offset", order.about()),
             Algorithm::BestFit(order) => format!("{}, tightest free hole", order.about()),
-            Algorithm::Reordering => "first fit again, those above the bound first".to_owned(),
-            Algorithm::Search => "branch and bound".to_owned(),
+            Algorithm::Reordering => {
+                "first fit again and again, those above the bound first".to_owned()
+            }
+            Algorithm::Search => "branch and bound, from largest first".to_owned(),
         }
     }
 
     pub(crate) fn pack(self, problem: &Problem, sweep: &Sweep) -> Packing {
         match self {
             Algorithm::Hinted => hinted::pack(problem, sweep),
-            Algorithm::LargestFirst => largest_first::pack(problem, sweep),
+            // The last two begin here; what they do from there on is not for a rule to do.
+            Algorithm::LargestFirst | Algorithm::Reordering | Algorithm::Search => {
+                largest_first::pack(problem, sweep)
+            }
             Algorithm::FirstFit(order) => first_fit::pack(problem, sweep, order),
             Algorithm::BestFit(order) => best_fit::pack(problem, sweep, order),
-            Algorithm::Reordering => {
-                let goal = bound(problem, sweep).bytes;
-                improve::reorder(problem, sweep, goal, Effort::Default.work())
-            }
-            Algorithm::Search => search(problem, sweep),
         }
     }
 }
@@ -115,15 +120,6 @@ impl fmt::Display for Algorithm {
             Algorithm::Search => write!(f, "search"),
         }
     }
-}
-
-/// Exact search from largest first, which it leaves as it is where it does not apply.
-fn search(problem: &Problem, sweep: &Sweep) -> Packing {
-    let start = largest_first::pack(problem, sweep);
-    let options = exact::Options::default();
-    let found = exact::minimise(problem, sweep, Some(&start.solution), &options);
-    let solution = found.solution.unwrap_or(start.solution);
-    Packing { solution, work: start.work + found.work }
 }
 
 /// First fit in an order of the caller's.

@@ -11,13 +11,15 @@
 //! | `tree` | the state: floors, how low each buffer can go, what follows, undo |
 //! | `search` | depth first: place or pass over; jumps, parts, nogoods |
 //! | `order` | which buffer first: orders that take turns |
+//! | `minimise` | which capacities are asked for, and for how long |
 //! | `reason` | a smallest set of buffers that does not fit |
 //!
 //! Every rule is a switch of [`Options`]: answers are the same with each of them on or off, which the
-//! tests hold; what each is worth is in `docs/exact-notes.md`. The search is deterministic, and its
+//! tests hold; what each is worth is in `docs/search.md`. The search is deterministic, and its
 //! limit is work: entries of lists looked at, of which there are about 10⁸ in a second.
 
 mod instance;
+mod minimise;
 mod order;
 mod reason;
 mod search;
@@ -25,18 +27,30 @@ mod search;
 mod tests;
 mod tree;
 
+use std::collections::BTreeMap;
+
 use instance::Instance;
-use order::{Order, ROUND};
+use order::Order;
 use search::{Answer, Search};
 
-pub use reason::{Misfit, misfit};
+pub(crate) use minimise::minimise_watched;
+pub use minimise::{Minimum, minimise};
+pub use reason::{Misfit, misfit, misfit_watched};
 
 use crate::problem::Problem;
 use crate::solution::Solution;
 use crate::sweep::Sweep;
+use crate::watch::{Watched, nobody};
 
 /// A slice of work is so many times the estimate of a walk to the bottom.
 const WALKS: u64 = 4;
+/// After so many runs for a capacity slices are twice as long.
+const DOUBLING: u64 = 96;
+/// The first runs for a capacity begin with half of what the one before has learned: a short memory
+/// finds most packings sooner, since blame that has grown for long keeps every run on one way.
+const FORGETFUL: u64 = 48;
+/// Later ones only do so after so many runs: a long memory finds some that a short one does not.
+const MEMORY: u64 = 8;
 
 /// Which rules to use, and how much work to do.
 #[derive(Clone, Debug)]
@@ -89,7 +103,7 @@ pub enum Verdict {
     Fits(Solution),
     /// It does not: the search was exhausted.
     Never,
-    /// Nobody knows: the work was used up.
+    /// Nobody knows: the work was used up, or somebody has said stop.
     Stopped,
     /// The search does not know fixed offsets, gaps and pairs kept apart.
     DoesNotApply,
@@ -107,87 +121,31 @@ pub struct Decision {
 /// Whether all buffers fit into `capacity` bytes together.
 #[must_use]
 pub fn decide(problem: &Problem, sweep: &Sweep, capacity: u64, options: &Options) -> Decision {
-    let Some(instance) = Instance::new(problem, sweep) else {
-        return Decision { verdict: Verdict::DoesNotApply, work: 0 };
-    };
+    decide_watched(problem, sweep, capacity, options, &mut Watched::new(&mut nobody, 0))
+}
+
+fn decide_watched(
+    problem: &Problem,
+    sweep: &Sweep,
+    capacity: u64,
+    options: &Options,
+    watched: &mut Watched<'_>,
+) -> Decision {
     if capacity < sweep.peak().0 {
         return Decision { verdict: Verdict::Never, work: 0 };
     }
+    let Some(instance) = Instance::new(problem, sweep) else {
+        return Decision { verdict: Verdict::DoesNotApply, work: 0 };
+    };
     let mut solver = Solver::new(&instance, capacity, options);
-    let verdict = match solver.ask(capacity, options.work) {
+    let verdict = match solver.ask(capacity, options.work, watched) {
         Answer::Fits => Verdict::Fits(solver.solution()),
         Answer::Never => Verdict::Never,
         Answer::Stopped => Verdict::Stopped,
     };
-    Decision { verdict, work: solver.search.tree.work }
-}
-
-/// What [`minimise`] found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Minimum {
-    /// The best packing, if one was found or given.
-    pub solution: Option<Solution>,
-    /// No arena is smaller than this: the load, or one more than what the search exhausted.
-    pub lower_bound: u64,
-    /// Whether the solution is as small as can be.
-    pub optimal: bool,
-    /// Whether the search knows everything that the problem has; if not, the above are the start.
-    pub applies: bool,
-    /// Entries of lists looked at.
-    pub work: u64,
-}
-
-/// The smallest arena, as far as the work allows; never above that of `start`.
-///
-/// Asks for the load first: on tight problems a tight capacity is found sooner than a loose one,
-/// since dead ends show early. If that gives no answer within its share of the work, the
-/// interval between what is proven and what is found is cut in half again and again, with shares that grow.
-#[must_use]
-pub fn minimise(
-    problem: &Problem,
-    sweep: &Sweep,
-    start: Option<&Solution>,
-    options: &Options,
-) -> Minimum {
-    let mut best = start.cloned();
-    let mut best_bytes = start.map_or(u64::MAX, |s| s.arena_bytes(problem));
-    let mut lower_bound = sweep.peak().0;
-    let Some(instance) = Instance::new(problem, sweep) else {
-        return Minimum { solution: best, lower_bound, optimal: false, applies: false, work: 0 };
-    };
-    let mut solver = Solver::new(&instance, lower_bound, options);
-    let ceiling = problem.unshared_bytes().saturating_add(instance.len() as u64 * instance.unit);
-    let mut share = ROUND * solver.slice;
-    let mut floor = lower_bound;
-    let mut target = lower_bound;
-    while lower_bound < best_bytes && solver.search.tree.work < options.work {
-        let left = options.work - solver.search.tree.work;
-        match solver.ask(target, share.min(left)) {
-            Answer::Fits => {
-                let found = solver.solution();
-                best_bytes = found.arena_bytes(problem);
-                best = Some(found);
-            }
-            Answer::Never => {
-                lower_bound = lower_bound.max(solver.above(target));
-                floor = floor.max(lower_bound);
-            }
-            Answer::Stopped => floor = floor.max(solver.above(target)),
-        }
-        // Half way between what was not found and what was; if nothing is left there, once more
-        // from below, with more work.
-        let top = best_bytes.min(ceiling);
-        if floor >= top {
-            floor = lower_bound;
-            share = share.saturating_mul(2);
-            target = lower_bound;
-        } else {
-            target = floor + (top - 1 - floor) / 2;
-        }
-    }
-    let optimal = best_bytes == lower_bound;
-    let work = solver.search.tree.work;
-    Minimum { solution: best, lower_bound, optimal, applies: true, work }
+    let work = solver.work();
+    watched.finished(work);
+    Decision { verdict, work }
 }
 
 /// Asks for capacities, with orders that take turns.
@@ -197,6 +155,8 @@ struct Solver<'a> {
     search: Search<'a>,
     /// The work of a run in the first round.
     slice: u64,
+    /// How many runs each capacity has had.
+    runs: BTreeMap<u64, u64>,
 }
 
 impl<'a> Solver<'a> {
@@ -204,33 +164,50 @@ impl<'a> Solver<'a> {
         let search = Search::new(instance, capacity, options);
         let square = |m| (search.tree.members(m).len() as u64).pow(2);
         let walk: u64 = (0..instance.moments).map(square).sum();
-        Solver { instance, options, search, slice: (WALKS * walk).max(1000) }
+        Solver { instance, options, search, slice: (WALKS * walk).max(1000), runs: BTreeMap::new() }
     }
 
-    /// Whether everything fits, as far as that much work can tell.
-    fn ask(&mut self, capacity: u64, work: u64) -> Answer {
+    fn work(&self) -> u64 {
+        self.search.tree.work
+    }
+
+    /// Whether everything fits, as far as that much work can tell. Whoever asks for a capacity again
+    /// goes on where it was left.
+    fn ask(&mut self, capacity: u64, work: u64, watched: &mut Watched<'_>) -> Answer {
+        let capacity = if self.is_padded() { capacity } else { self.in_units(capacity) };
         self.search.set_capacity(capacity);
-        let stop = self.search.tree.work.saturating_add(work);
-        for run in 0.. {
-            let left = stop.saturating_sub(self.search.tree.work);
-            if left == 0 {
-                break;
-            }
-            let slice = self.slice.saturating_mul(1 << (run / ROUND / 4).min(40));
+        let first = self.runs.get(&capacity).copied().unwrap_or(0);
+        let stop = self.work().saturating_add(work);
+        let mut answer = Answer::Stopped;
+        let mut run = first;
+        while answer == Answer::Stopped && self.work() < stop && !watched.is_stopped() {
+            let left = stop - self.work();
+            let slice = self.slice.saturating_mul(1 << (run / DOUBLING).min(40));
             let slice = if self.options.restarts { slice.min(left) } else { left };
-            let order = Order::of_run(self.instance, if self.options.restarts { run } else { 0 });
-            let answer = self.search.run(&order, slice);
-            if answer != Answer::Stopped {
-                return answer;
+            if run < FORGETFUL || run.is_multiple_of(MEMORY) {
+                self.search.forget();
             }
+            let order = Order::of_run(self.instance, if self.options.restarts { run } else { 0 });
+            answer = self.search.run(&order, slice, watched);
+            run += 1;
         }
-        Answer::Stopped
+        self.runs.insert(capacity, run);
+        answer
     }
 
     /// The smallest arena above a capacity that was exhausted: all ends are sums of units.
     fn above(&self, capacity: u64) -> u64 {
-        let padded = self.instance.padding.iter().any(|p| *p > 0);
-        if padded { capacity + 1 } else { (capacity / self.instance.unit + 1) * self.instance.unit }
+        if self.is_padded() { capacity + 1 } else { self.in_units(capacity) + self.instance.unit }
+    }
+
+    /// Whether some sizes are not whole units: then every byte of a capacity may count.
+    fn is_padded(&self) -> bool {
+        self.instance.padding.iter().any(|p| *p > 0)
+    }
+
+    /// The capacity rounded down to whole units.
+    fn in_units(&self, capacity: u64) -> u64 {
+        capacity / self.instance.unit * self.instance.unit
     }
 
     fn solution(&self) -> Solution {

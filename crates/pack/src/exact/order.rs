@@ -3,7 +3,8 @@
 //! No order is good on every problem, and the time to a solution is heavy-tailed: on most problems some
 //! order walks to a solution with next to no backtracking, while another is lost after its first
 //! wrong decisions. So each gets a slice of work, about what a few walks to the bottom cost, and they
-//! take turns; after the first round their keys get noise, and every fourth round slices double.
+//! take turns; after the first round their keys get noise, and those that look at blamed moments, which
+//! find most of what is hard to find, get three turns of four.
 
 use super::instance::Instance;
 use super::search::mix;
@@ -53,6 +54,9 @@ const RECIPES: [Recipe; 6] = [
     Recipe { moment: Moment::Fewest, keys: [Key::Size, Key::Length], noise: 10 },
 ];
 
+/// Whose turn it is after the first round, in which each has one.
+const TURNS: [usize; 12] = [0, 2, 4, 0, 2, 4, 0, 2, 4, 1, 3, 5];
+
 /// How many runs make a round.
 pub(super) const ROUND: u64 = RECIPES.len() as u64;
 
@@ -67,7 +71,11 @@ pub(super) struct Order {
 impl Order {
     /// The order of run number `run`.
     pub(super) fn of_run(instance: &Instance, run: u64) -> Order {
-        let recipe = RECIPES[(run % ROUND) as usize];
+        let turn = match run.checked_sub(ROUND) {
+            None => run as usize,
+            Some(later) => TURNS[(later % TURNS.len() as u64) as usize],
+        };
+        let recipe = RECIPES[turn];
         let noise = if run < ROUND { 0 } else { recipe.noise };
         let value = |v: usize, key: Key| {
             let length = instance.span(v).len() as u128;

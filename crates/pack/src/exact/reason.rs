@@ -2,14 +2,22 @@
 //!
 //! Deletion: leave out one buffer after another, for good if the rest still does not fit. What
 //! remains is irreducible: without any one of them the others fit. (It need not be the set with the
-//! fewest buffers.) Whole parts and long stretches go first, in halves, so that most of the
+//! fewest buffers.) Where the load alone is above the capacity, the largest that are alive at its peak
+//! are enough to begin with. Elsewhere long stretches go first, in halves, so that most of the
 //! problem is gone after a few questions.
 //!
-//! Cost: about k log n questions for k buffers that remain, each as much work as the limit allows.
+//! Cost: about k log n questions for k buffers that remain, all together as much work as the limit
+//! allows.
 
-use super::{Options, Verdict, decide};
+use std::cmp::Reverse;
+
+use super::{Options, Verdict, decide_watched};
 use crate::problem::{BufferId, Problem};
 use crate::sweep::Sweep;
+use crate::watch::{Watch, Watched, nobody};
+
+/// Loads alone are looked at for so many entries, whatever the limit.
+const FREE: u64 = 1_000_000;
 
 /// Buffers that do not fit together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,17 +32,28 @@ pub struct Misfit {
 }
 
 /// A set of buffers, as small as we can make it, that does not fit into the capacity; `None` if the
-/// whole problem may fit, as far as the work of the options (for each question) can tell.
+/// whole problem may fit, as far as the work of the options can tell.
 #[must_use]
 pub fn misfit(problem: &Problem, capacity: u64, options: &Options) -> Option<Misfit> {
-    let mut asked = Asked { problem, capacity, options, work: 0 };
-    let mut kept: Vec<BufferId> = problem.ids().collect();
+    misfit_watched(problem, capacity, options, &mut nobody)
+}
+
+/// The same, while somebody watches, who may stop it: then the set may be larger than need be.
+#[must_use]
+pub fn misfit_watched(
+    problem: &Problem,
+    capacity: u64,
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> Option<Misfit> {
+    let watched = Watched::new(watch, 0);
+    let mut asked = Asked { problem, capacity, options, watched, work: 0 };
+    let mut kept = suspects(problem, capacity);
     if asked.about(&kept) != Some(false) {
         return None;
     }
-    // By birth: what is left out together lives together.
-    kept.sort_by_key(|id| (problem.buffer(*id).life.start, *id));
-    let mut irreducible = true;
+    // What must be apart although it does not meet is not asked for: who knows what fits then?
+    let mut irreducible = problem.conflicts().is_none();
     let mut chunk = kept.len().div_ceil(2);
     loop {
         let mut at = 0;
@@ -59,10 +78,38 @@ pub fn misfit(problem: &Problem, capacity: u64, options: &Options) -> Option<Mis
     Some(Misfit { buffers: kept, irreducible, work: asked.work })
 }
 
+/// The buffers to begin with, by birth: what is left out together lives together.
+fn suspects(problem: &Problem, capacity: u64) -> Vec<BufferId> {
+    let sweep = Sweep::new(problem);
+    let size = |id: &BufferId| problem.buffer(*id).size;
+    let mut suspects: Vec<BufferId> = problem.ids().collect();
+    if let (load, Some(section)) = sweep.peak()
+        && load > capacity
+    {
+        let peak = sweep.life_of(section);
+        let in_use = |id: &BufferId| problem.buffer(*id).pieces().any(|p| p.life.meets(peak));
+        suspects.retain(in_use);
+        if suspects.iter().all(|id| problem.buffer(*id).gaps.is_empty()) {
+            // Without the smallest of these the others keep to the capacity.
+            suspects.sort_by_key(|id| (Reverse(size(id)), *id));
+            let mut sum = 0;
+            let enough = |id: &BufferId| {
+                let more = sum <= capacity;
+                sum += size(id);
+                more
+            };
+            suspects = suspects.into_iter().take_while(enough).collect();
+        }
+    }
+    suspects.sort_by_key(|id| (problem.buffer(*id).life.start, *id));
+    suspects
+}
+
 struct Asked<'a> {
     problem: &'a Problem,
     capacity: u64,
     options: &'a Options,
+    watched: Watched<'a>,
     work: u64,
 }
 
@@ -71,7 +118,14 @@ impl Asked<'_> {
     fn about(&mut self, ids: &[BufferId]) -> Option<bool> {
         let buffers = ids.iter().map(|id| self.problem.buffer(*id).clone()).collect();
         let part = Problem::new(buffers).ok()?;
-        let decision = decide(&part, &Sweep::new(&part), self.capacity, self.options);
+        self.work += ids.len() as u64;
+        if self.work > self.options.work.max(FREE) {
+            return None;
+        }
+        let work = self.options.work.saturating_sub(self.work);
+        let options = Options { work, ..self.options.clone() };
+        let sweep = Sweep::new(&part);
+        let decision = decide_watched(&part, &sweep, self.capacity, &options, &mut self.watched);
         self.work += decision.work;
         match decision.verdict {
             Verdict::Fits(_) => Some(true),

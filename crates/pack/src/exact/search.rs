@@ -18,7 +18,8 @@
 //!   fails wherever it comes up again: in another branch, or after a restart. Kept by hash of 128
 //!   bits.
 //! - **Learning** (`Options::learn`). Moments without room are counted; the orders that look at the
-//!   tightest moment first divide its slack by that.
+//!   tightest moment first divide its slack by that. The counts are halved from
+//!   run to run, so that the last ones decide where to look and not the first.
 //!
 //! Cost: exponential, of course; the caller sets a limit on the work.
 
@@ -29,6 +30,7 @@ use super::Options;
 use super::instance::Instance;
 use super::order::Order;
 use super::tree::{Dead, NONE, Tree, Why};
+use crate::watch::Watched;
 
 /// How many dead ends are remembered.
 const NOGOODS: usize = 1 << 20;
@@ -40,7 +42,7 @@ pub(super) enum Answer {
     Fits,
     /// It can not be.
     Never,
-    /// The work was used up.
+    /// The work was used up, or somebody has said stop.
     Stopped,
 }
 
@@ -63,6 +65,7 @@ struct Frame {
 pub(super) struct Search<'a> {
     pub(super) tree: Tree<'a>,
     options: &'a Options,
+    capacity_bytes: u64,
     nogoods: HashSet<u128, BuildHasherDefault<Passed>>,
     /// How often each moment had no room.
     pub(super) weight: Vec<u64>,
@@ -75,6 +78,7 @@ impl<'a> Search<'a> {
         Search {
             tree: Tree::new(instance, capacity_bytes, options),
             options,
+            capacity_bytes,
             nogoods: HashSet::default(),
             weight: vec![0; instance.moments],
             frames: Vec::new(),
@@ -82,14 +86,23 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Another capacity: nogoods are forgotten, weights are not.
+    /// Another capacity: what was learned is forgotten.
     pub(super) fn set_capacity(&mut self, capacity_bytes: u64) {
-        self.nogoods.clear();
+        if capacity_bytes != self.capacity_bytes {
+            self.nogoods.clear();
+            self.weight.fill(0);
+            self.capacity_bytes = capacity_bytes;
+        }
         self.tree.set_capacity(capacity_bytes);
     }
 
+    /// Forgets half of which moments had no room.
+    pub(super) fn forget(&mut self) {
+        self.weight.iter_mut().for_each(|weight| *weight /= 2);
+    }
+
     /// Starts from nothing and searches in this order, for as much work as that.
-    pub(super) fn run(&mut self, order: &Order, work: u64) -> Answer {
+    pub(super) fn run(&mut self, order: &Order, work: u64, watched: &mut Watched<'_>) -> Answer {
         self.tree.undo_to(0);
         self.frames.clear();
         self.parts.clear();
@@ -109,7 +122,8 @@ impl<'a> Search<'a> {
                 return Answer::Fits;
             }
             done = self.frames.last().map_or(0, |f| f.parts);
-            if self.tree.work > stop {
+            watched.working(self.tree.work);
+            if self.tree.work > stop || watched.is_stopped() {
                 return Answer::Stopped;
             }
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::check::check;
-use crate::problem::{Buffer, Life};
+use crate::problem::{Buffer, BufferId, Life};
 use crate::testing::{Rng, Shape, brute_force, permuted, random_problem, reversed, scaled};
 
 /// All combinations of the switches.
@@ -162,6 +162,18 @@ fn limits_and_what_the_search_does_not_know() {
 }
 
 #[test]
+fn alignments_far_above_the_sizes_are_no_trouble() {
+    // 10 at 0, and 20 at the next multiple of 64; or the other way round.
+    let life = Life::new(0, 2);
+    let aligned = |size| Buffer::new(size, life).aligned(64);
+    let problem = Problem::new(vec![aligned(10), aligned(20)]).expect("valid");
+    let sweep = Sweep::new(&problem);
+    let start = Solution::new(vec![0, 640]);
+    let found = minimise(&problem, &sweep, Some(&start), &Options::default());
+    assert_eq!((found.lower_bound, found.optimal), (74, true));
+}
+
+#[test]
 fn nothing_needs_nothing() {
     let problem = Problem::new(Vec::new()).expect("valid");
     let found = minimise(&problem, &Sweep::new(&problem), None, &Options::default());
@@ -172,18 +184,49 @@ fn nothing_needs_nothing() {
 #[test]
 fn a_misfit_is_irreducible() {
     let mut rng = Rng::new(10);
-    for _ in 0..60 {
-        let problem = random_problem(&mut rng, &Shape::plain());
+    let shapes = [Shape::plain(), Shape { aligned: 40, buffers: 1..7, ..Shape::plain() }];
+    for shape in shapes.iter().cycle().take(120) {
+        let problem = random_problem(&mut rng, shape);
         let best = brute_force(&problem);
         let options = Options::default();
         assert_eq!(misfit(&problem, best, &options), None);
-        let found = misfit(&problem, best - 1, &options).expect("too small");
-        assert!(found.irreducible);
-        assert!(brute_force(&permuted(&problem, &found.buffers)) > best - 1);
-        for leave in 0..found.buffers.len() {
-            let mut others = found.buffers.clone();
-            others.remove(leave);
-            assert!(brute_force(&permuted(&problem, &others)) < best);
+        for capacity in [best - 1, best * 2 / 3] {
+            let found = misfit(&problem, capacity, &options).expect("too small");
+            assert!(found.irreducible);
+            assert!(brute_force(&permuted(&problem, &found.buffers)) > capacity);
+            for leave in 0..found.buffers.len() {
+                let mut others = found.buffers.clone();
+                others.remove(leave);
+                assert!(brute_force(&permuted(&problem, &others)) <= capacity);
+            }
         }
     }
+}
+
+#[test]
+fn a_misfit_by_load_is_found_where_the_search_does_not_apply_and_at_any_size() {
+    let mut buffers: Vec<_> = (0..100_000).map(|i| Buffer::new(3, Life::new(i, i + 3))).collect();
+    buffers.push(Buffer::new(7, Life::new(500, 501)));
+    buffers[9] = Buffer::new(3, Life::new(9, 12)).fixed_at(30);
+    let problem = Problem::new(buffers).expect("valid");
+    let found = misfit(&problem, 12, &Options::default()).expect("16 bytes are alive at 500");
+    assert_eq!(found.buffers.len(), 3);
+    assert!(found.irreducible && found.buffers.contains(&BufferId(100_000)), "{found:?}");
+}
+
+#[test]
+fn without_work_a_misfit_is_larger_or_not_found() {
+    let all = [(2, 0, 1), (2, 0, 2), (1, 1, 3), (1, 2, 3), (1, 1, 4), (1, 2, 4)];
+    let rest = [(1, 0, 5), (2, 3, 5), (2, 4, 5)];
+    let buffer = |(size, start, end)| Buffer::new(size, Life::new(start, end));
+    let buffers = all.into_iter().chain(rest).map(buffer).collect();
+    let problem = Problem::new(buffers).expect("valid");
+    let none = Options { work: 0, ..Options::default() };
+    assert_eq!(misfit(&problem, 5, &none), None);
+    let whole = misfit(&problem, 5, &Options::default()).expect("six are needed");
+    assert!(whole.irreducible);
+    let short = (10..whole.work).find_map(|work| {
+        misfit(&problem, 5, &Options { work, ..Options::default() }).filter(|m| !m.irreducible)
+    });
+    assert!(short.expect("some limit is too small").buffers.len() >= whole.buffers.len());
 }

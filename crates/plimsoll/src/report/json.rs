@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
+use plimsoll_pack::Limit;
 use serde::{Deserialize, Serialize};
 
 use super::Totals;
@@ -30,6 +31,12 @@ struct PlanFile {
     lower_bound_bytes: u64,
     #[serde(default)]
     status: String,
+    /// What kept the packer from knowing more.
+    #[serde(default)]
+    limit: Option<String>,
+    /// Only there where it is false: somebody has stopped the packer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reproducible: Option<bool>,
     #[serde(default)]
     unshared_bytes: u64,
     #[serde(default)]
@@ -151,6 +158,8 @@ pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told) -> String {
         arena_bytes: totals.arena_bytes,
         lower_bound_bytes: totals.lower_bound_bytes,
         status: if plan.derivation.optimal { "optimal" } else { "feasible" }.to_owned(),
+        limit: plan.derivation.limit.map(|limit| limit.name().to_owned()),
+        reproducible: (plan.derivation.limit == Some(Limit::Stopped)).then_some(false),
         unshared_bytes: totals.unshared_bytes,
         saved_bytes: totals.saved_bytes(),
         weights_bytes: totals.weights_bytes,

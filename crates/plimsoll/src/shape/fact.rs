@@ -24,6 +24,16 @@ pub enum Numbers {
     Floats(Vec<f64>),
 }
 
+impl Numbers {
+    /// How many elements there are.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Numbers::Ints(ints) => ints.len(),
+            Numbers::Floats(floats) => floats.len(),
+        }
+    }
+}
+
 /// An integer of which two limits are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Int {

@@ -13,7 +13,9 @@ use crate::shape::Dim;
 pub(super) fn family(operator: &Operator, inputs: &Inputs<'_>, outputs: &[Option<&Fact>]) -> Op {
     match operator {
         Operator::Unary(_) | Operator::Trilu => Op::Unary,
-        Operator::Binary(_) | Operator::Variadic(_) => Op::Binary,
+        Operator::Binary(_)
+        | Operator::Variadic(_)
+        | Operator::Custom(Custom { effects: Effects::Elementwise, .. }) => Op::Binary,
         Operator::Where => Op::Where,
         Operator::Clip => Op::Clamp,
         Operator::Cast(_) | Operator::CastLike => Op::Cast,
@@ -71,7 +73,6 @@ pub(super) fn family(operator: &Operator, inputs: &Inputs<'_>, outputs: &[Option
         Operator::BatchNorm | Operator::LayerNorm { .. } | Operator::Norm => Op::Norm,
         Operator::Recurrent(_) => Op::Rnn,
         Operator::Attention(_) => Op::Attention,
-        Operator::Custom(Custom { effects: Effects::Elementwise, .. }) => Op::Binary,
         // Elements depend on others that may have been overwritten, or nothing is known.
         Operator::LocalNorm
         | Operator::RotaryEmbedding
@@ -135,8 +136,8 @@ fn slice(inputs: &Inputs<'_>) -> Option<Op> {
     };
     let mut cuts = Vec::with_capacity(starts.len());
     for (((start, end), axis), step) in starts.iter().zip(&ends).zip(&axes).zip(&steps) {
-        let axis = normalised(*axis, x.len())?;
-        cuts.push(cut(axis, *start, *end, *step, x[axis])?);
+        let at = normalised(*axis, x.len())?;
+        cuts.push(cut(at, *start, *end, *step, x[at])?);
     }
     Some(Op::Slice { cuts })
 }
@@ -162,10 +163,10 @@ fn cut(axis: usize, start: i64, end: i64, step: i64, dim: u64) -> Option<Cut> {
 
 fn split(axis: i64, inputs: &Inputs<'_>, outputs: &[Option<&Fact>]) -> Option<Op> {
     let axis = normalised(axis, inputs.first().copied().flatten()?.rank()?)?;
-    let known = |fact: &Option<&Fact>| {
+    let known = |fact: Option<&Fact>| {
         fact.and_then(Fact::dims).is_some_and(|dims| matches!(dims.get(axis), Some(Dim::Known(_))))
     };
-    outputs.iter().all(known).then_some(Op::Split { axis })
+    outputs.iter().copied().all(known).then_some(Op::Split { axis })
 }
 
 fn concat(axis: i64, outputs: &[Option<&Fact>]) -> Option<Op> {

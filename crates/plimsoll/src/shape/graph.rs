@@ -157,9 +157,9 @@ impl Lowering<'_> {
 
     fn iterated(&mut self, node: &ModelNode, cycle: &Cycle<'_>) -> Done {
         let set_up = self.read_all(node.inputs.iter().copied())?;
-        let begun = self.write_all(cycle.body.inputs.iter().copied().map(Some))?;
+        let made = self.write_all(cycle.body.inputs.iter().copied().map(Some))?;
         let name = format!("{}/begin", node.name);
-        let begin = self.add(&name, node, Op::Custom, set_up.clone(), begun)?;
+        let begin = self.add(&name, node, Op::Custom, set_up.clone(), made)?;
         self.nodes(&cycle.body.nodes)?;
         let handed = self.read_all(cycle.body.outputs.iter().copied().map(Some))?;
         let outputs = self.write_all(node.outputs.iter().copied())?;

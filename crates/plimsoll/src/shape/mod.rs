@@ -18,7 +18,7 @@ use std::fmt;
 
 pub use fact::{Fact, Int, Numbers};
 pub use graph::infer;
-pub use infer::{Bindings, ShapeError, facts};
+pub use infer::{BindingFault, Bindings, ShapeError, facts, statics};
 
 /// One dimension of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

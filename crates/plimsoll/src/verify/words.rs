@@ -1,15 +1,20 @@
-//! Violations in words, with the names of the program, escaped: they are somebody else's text.
+//! Violations in words, with the names of program and plan, escaped: they are somebody else's text.
 
 use std::fmt;
 
 use super::violation::{Counted, Culprit, Region, Space, Thing, Violation};
-use crate::ids::{StepId, ValueId};
+use crate::ids::{BankId, StepId, ValueId};
+use crate::plan::Plan;
 use crate::program::Program;
 
 impl Violation {
-    /// The violation in words, with the names of the program.
-    pub fn describe<'a>(&'a self, program: &'a dyn Program) -> impl fmt::Display + 'a {
-        let names = Names(Some(program));
+    /// The violation in words, with the names of the program and of the plan's banks.
+    pub fn describe<'a>(
+        &'a self,
+        program: &'a dyn Program,
+        plan: &'a Plan,
+    ) -> impl fmt::Display + 'a {
+        let names = Names(Some((program, plan)));
         fmt::from_fn(move |f| words(self, names, f))
     }
 }
@@ -20,22 +25,29 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Names of the program, escaped, or ids.
+/// Names of program and plan, escaped, or ids.
 #[derive(Clone, Copy)]
-struct Names<'a>(Option<&'a dyn Program>);
+pub(super) struct Names<'a>(pub(super) Option<(&'a dyn Program, &'a Plan)>);
 
 impl Names<'_> {
-    fn value(self, value: ValueId) -> String {
-        match self.0.filter(|p| value.index() < p.values()) {
-            Some(program) => format!("{:?}", program.value_name(value)),
+    pub(super) fn value(self, value: ValueId) -> String {
+        match self.0.filter(|(program, _)| value.index() < program.values()) {
+            Some((program, _)) => format!("{:?}", program.value_name(value)),
             None => value.to_string(),
         }
     }
 
-    fn step(self, step: StepId) -> String {
-        match self.0.filter(|p| step.index() < p.steps()) {
-            Some(program) => format!("step {:?}", program.step_name(step)),
+    pub(super) fn step(self, step: StepId) -> String {
+        match self.0.filter(|(program, _)| step.index() < program.steps()) {
+            Some((program, _)) => format!("step {:?}", program.step_name(step)),
             None => step.to_string(),
+        }
+    }
+
+    fn bank(self, bank: BankId) -> String {
+        match self.0.and_then(|(_, plan)| plan.banks.get(bank.index())) {
+            Some(known) => format!("bank {:?}", known.name),
+            None => bank.to_string(),
         }
     }
 
@@ -55,9 +67,9 @@ impl Names<'_> {
         }
     }
 
-    fn region(self, at: Region) -> String {
+    pub(super) fn region(self, at: Region) -> String {
         match at.space {
-            Space::Bank(bank) => format!("bytes {}..{} of {bank}", at.lo, at.hi),
+            Space::Bank(bank) => format!("bytes {}..{} of {}", at.lo, at.hi, self.bank(bank)),
             Space::Outside(value) => {
                 format!("bytes {}..{} of {}", at.lo, at.hi, self.value(value))
             }
@@ -103,19 +115,21 @@ fn words(violation: &Violation, n: Names, f: &mut fmt::Formatter<'_>) -> fmt::Re
 fn words_of_places(violation: &Violation, n: Names, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match *violation {
         Violation::UnknownBank { thing, bank } => {
-            write!(f, "{} is in {bank}, which is unknown", n.thing(thing))
+            write!(f, "{} is in {}, which is unknown", n.thing(thing), n.bank(bank))
         }
         Violation::OutsideBank { thing, bank, end: u64::MAX, .. } => {
-            write!(f, "{} ends beyond the address space of {bank}", n.thing(thing))
+            let (thing, bank) = (n.thing(thing), n.bank(bank));
+            write!(f, "{thing} ends beyond the address space of {bank}")
         }
         Violation::OutsideBank { thing, bank, end, bank_bytes } => {
-            write!(f, "{} ends at {end}, {bank} at {bank_bytes}", n.thing(thing))
+            write!(f, "{} ends at {end}, {} at {bank_bytes}", n.thing(thing), n.bank(bank))
         }
         Violation::BankSizeWrong { bank, bytes, end } => {
+            let bank = n.bank(bank);
             write!(f, "{bank} has {bytes} bytes, but everything in it ends at {end}")
         }
         Violation::OverCapacity { bank, bytes, capacity } => {
-            write!(f, "{bank} needs {bytes} bytes, and may have {capacity}")
+            write!(f, "{} needs {bytes} bytes, and may have {capacity}", n.bank(bank))
         }
         Violation::Misaligned { thing, offset, align } => {
             write!(f, "{} is at {offset}, not a multiple of {align}", n.thing(thing))

@@ -25,6 +25,10 @@ pub(crate) struct PlanReport<'a> {
     plan: &'a Plan,
     totals: Totals,
     budget: Option<u64>,
+    /// Whether there was a limit in time.
+    is_timed: bool,
+    /// What is used of it at other dims.
+    corners: &'a [(String, u64)],
     pictures: Vec<Picture>,
 }
 
@@ -34,9 +38,12 @@ impl<'a> PlanReport<'a> {
         program: &'a dyn Program,
         plan: &'a Plan,
         budget: Option<u64>,
+        is_timed: bool,
+        corners: &'a [(String, u64)],
     ) -> Self {
         let totals = Totals::new(program, plan);
-        PlanReport { source, program, plan, totals, budget, pictures: Picture::all(program, plan) }
+        let pictures = Picture::all(program, plan);
+        PlanReport { source, program, plan, totals, budget, is_timed, corners, pictures }
     }
 
     /// Why the answer is no, in a line; `None` if it is yes.

@@ -4,12 +4,13 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use plimsoll::{Execution, ValueId};
+use plimsoll_pack::Limit;
 
 use super::peak::Peak;
 use super::{Boundaries, PlanReport, Split};
 use crate::input::Source;
 use crate::output::one_line;
-use crate::report::{bold, gap, plain, saving_in_words};
+use crate::report::{bold, gap, limit_in_words, plain, saving_in_words};
 use crate::size;
 
 /// So many values are shown at the peak.
@@ -53,6 +54,13 @@ impl PlanReport<'_> {
         };
         let style = bold(colour);
         line(out, "status", &format!("{style}{}{style:#}: {}", status.0, status.1))?;
+        let limit = self.plan.derivation.limit;
+        if let Some(limit) = limit {
+            line(out, "stopped by", limit_in_words(limit))?;
+        }
+        if self.is_timed && limit != Some(Limit::Stopped) {
+            line(out, "time limit", "not reached")?;
+        }
         if !self.plan.derivation.won_by.is_empty() {
             line(out, "won by", &self.plan.derivation.won_by)?;
         }
@@ -70,6 +78,9 @@ impl PlanReport<'_> {
             &count(in_place, "value takes", "values take", "over the bytes of others"),
         )?;
         line(out, "views", &count(views, "value is a part", "values are parts", "of others"))?;
+        for (at, used) in self.corners {
+            line(out, "in use", &format!("{} at {}", size::long(*used), one_line(at)))?;
+        }
         let Some(budget) = self.budget else { return Ok(()) };
         let verdict = match budget.checked_sub(totals.arena_bytes) {
             Some(0) => "fits exactly".to_owned(),

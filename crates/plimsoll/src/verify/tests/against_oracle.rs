@@ -261,7 +261,7 @@ fn nothing_makes_it_panic() {
             break_something(&mut rng, &mut program, &mut plan);
         }
         for violation in violations(&program, &plan) {
-            assert!(!violation.describe(&program).to_string().is_empty());
+            assert!(!violation.describe(&program, &plan).to_string().is_empty());
         }
     }
 }

@@ -214,8 +214,8 @@ fn a_value_that_is_overwritten_before_it_is_read() {
     let expected = Violation::Clobbered { step: S[2], value: a, by, at: at_both, earlier_run };
     assert_eq!(violations(&program, &plan), [expected]);
     assert_eq!(
-        expected.describe(&program).to_string(),
-        "step \"s2\" reads \"v0\", overwritten by \"v1\" (step \"s1\") (bytes 2..6 of bank 0)"
+        expected.describe(&program, &plan).to_string(),
+        "step \"s2\" reads \"v0\", overwritten by \"v1\" (step \"s1\") (bytes 2..6 of bank \"arena\")"
     );
     assert_eq!(
         expected.to_string(),
@@ -431,7 +431,7 @@ fn programs_that_break_the_rules_do_not_panic() {
         let bad = found.iter().filter(|v| matches!(v, Violation::BadProgram { .. }));
         assert!(bad.count() >= 5, "{found:?}");
         for violation in &found {
-            assert!(!violation.describe(&program).to_string().is_empty());
+            assert!(!violation.describe(&program, &plan).to_string().is_empty());
         }
         plan.places.clear();
         plan.banks.clear();

@@ -47,6 +47,7 @@ mod read;
 use std::{error, fmt, io};
 
 use super::violation::Region;
+use super::words::Names;
 use crate::ids::{StepId, ValueId};
 use crate::plan::Plan;
 use crate::program::Program;
@@ -178,36 +179,39 @@ pub enum TraceFault {
 }
 
 impl TraceViolation {
-    /// The violation in words, with the names of the program, escaped.
-    pub fn describe<'a>(&'a self, program: &'a dyn Program) -> impl fmt::Display + 'a {
+    /// The violation in words, with the names of the program and of the plan's banks, escaped.
+    pub fn describe<'a>(
+        &'a self,
+        program: &'a dyn Program,
+        plan: &'a Plan,
+    ) -> impl fmt::Display + 'a {
         fmt::from_fn(move |f| {
-            let value = |v: ValueId| format!("{:?}", program.value_name(v));
-            let step = |s: StepId| format!("step {:?}", program.step_name(s));
-            let maker = |s: Option<StepId>| s.map_or("outside".to_owned(), step);
-            write!(f, "line {}: {} ", self.line, step(self.step))?;
+            let n = Names(Some((program, plan)));
+            let maker = |s: Option<StepId>| s.map_or("outside".to_owned(), |s| n.step(s));
+            write!(f, "line {}: {} ", self.line, n.step(self.step))?;
             let does = |write: bool| if write { "writes" } else { "reads" };
             match self.kind {
                 TraceFault::Silent => write!(f, "says nothing"),
-                TraceFault::Clobbered { value: v, made_by, found, at } => {
+                TraceFault::Clobbered { value, made_by, found, at } => {
                     let (wanted, found) = (maker(made_by), maker(found));
-                    write!(f, "reads {} of {wanted}, but {at} was written by {found}", value(v))
+                    let (value, at) = (n.value(value), n.region(at));
+                    write!(f, "reads {value} of {wanted}, but {at} was written by {found}")
                 }
                 TraceFault::WroteOwnInput { input, output, at } => {
-                    write!(
-                        f,
-                        "writes {} over {}, which it reads, at {at}",
-                        value(output),
-                        value(input)
-                    )
+                    let (output, input) = (n.value(output), n.value(input));
+                    write!(f, "writes {output} over {input}, which it reads, at {}", n.region(at))
                 }
                 TraceFault::SharedOutputs { first, second, at } => {
-                    write!(f, "writes both {} and {} at {at}", value(first), value(second))
+                    let (first, second) = (n.value(first), n.value(second));
+                    write!(f, "writes both {first} and {second} at {}", n.region(at))
                 }
-                TraceFault::NotWherePlanned { value: v, write, at } => {
-                    write!(f, "{} {} at {at}, not where the plan has it", does(write), value(v))
+                TraceFault::NotWherePlanned { value, write, at } => {
+                    let (value, at) = (n.value(value), n.region(at));
+                    write!(f, "{} {value} at {at}, not where the plan has it", does(write))
                 }
-                TraceFault::NotDeclared { value: v, write, at } => {
-                    write!(f, "{} {} at {at}, which is not declared", does(write), value(v))
+                TraceFault::NotDeclared { value, write, at } => {
+                    let (value, at) = (n.value(value), n.region(at));
+                    write!(f, "{} {value} at {at}, which is not declared", does(write))
                 }
             }
         })

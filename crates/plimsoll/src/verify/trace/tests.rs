@@ -43,7 +43,7 @@ fn right() -> Vec<String> {
 fn found(program: &TestProgram, plan: &Plan, lines: &[String]) -> Vec<TraceViolation> {
     let found = check(program, plan, lines.concat().as_bytes()).expect("a trace");
     for violation in &found {
-        assert!(!violation.describe(program).to_string().is_empty());
+        assert!(!violation.describe(program, plan).to_string().is_empty());
     }
     found
 }

@@ -1,0 +1,170 @@
+//! The clock: a limit in time, and a line of progress on runs that take longer than a second.
+//!
+//! The libraries know no time. They tell how far they have come, and the clock says whether they
+//! go on. The line is for people at a terminal: it has no colours, is written over and over, and
+//! is gone when the result comes.
+
+use std::io::{self, IsTerminal, Stderr, Write};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use plimsoll_pack::Progress;
+
+use crate::size;
+
+/// Shorter runs show nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How often the line is written.
+const REFRESH: Duration = Duration::from_millis(100);
+
+const EXPECTED: &str = "expected a time above 0 like 10s, 500ms, 2m or 1.5";
+
+/// The time that the text means: a number with a unit, of seconds without one.
+pub(crate) fn parse(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let digits_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let seconds = match text[digits_end..].trim_start() {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(EXPECTED.to_owned()),
+    };
+    let number: f64 = text[..digits_end].parse().map_err(|_| EXPECTED)?;
+    let time = Duration::try_from_secs_f64(number * seconds).map_err(|_| "longer than we live")?;
+    if time.is_zero() { Err(EXPECTED.to_owned()) } else { Ok(time) }
+}
+
+/// Started when the work starts.
+pub(crate) struct Clock {
+    start: Instant,
+    limit: Option<Duration>,
+    /// When the line is due.
+    next: Duration,
+    line: Option<Line<Stderr>>,
+}
+
+impl Clock {
+    pub(crate) fn start(limit: Option<Duration>) -> Self {
+        // A terminal that cannot go back to the start of a line says so.
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let stderr = io::stderr();
+        let line = (stderr.is_terminal() && !is_dumb).then(|| Line::new(stderr));
+        Clock { start: Instant::now(), limit, next: PATIENCE, line }
+    }
+
+    /// Shows how far it has come, and says whether there is time left.
+    pub(crate) fn look(&mut self, progress: &Progress) -> ControlFlow<()> {
+        let now = self.start.elapsed();
+        if let Some(line) = &mut self.line
+            && now >= self.next
+        {
+            line.show(&in_words(progress));
+            self.next = now + REFRESH;
+        }
+        if self.limit.is_some_and(|limit| now >= limit) {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Drop for Clock {
+    fn drop(&mut self) {
+        if let Some(line) = &mut self.line {
+            line.show("");
+        }
+    }
+}
+
+/// The best arena, the bound, and how far they are apart.
+fn in_words(progress: &Progress) -> String {
+    let Progress { arena_bytes: best, lower_bound_bytes: bound, .. } = *progress;
+    let gap = match best.saturating_sub(bound) {
+        0 => "none".to_owned(),
+        gap if bound == 0 => format!("{gap} bytes"),
+        gap => size::percent(gap, bound),
+    };
+    format!("best {best} bytes, bound {bound}, gap {gap}")
+}
+
+/// A line that is written over and over.
+struct Line<W: Write> {
+    out: W,
+    /// How wide what stands there is.
+    shown: usize,
+}
+
+impl<W: Write> Line<W> {
+    fn new(out: W) -> Self {
+        Line { out, shown: 0 }
+    }
+
+    /// Writes over what stands there; nothing, to clear it.
+    fn show(&mut self, text: &str) {
+        let width = text.chars().count();
+        if width == 0 && self.shown == 0 {
+            return;
+        }
+        let blanks = " ".repeat(self.shown.saturating_sub(width));
+        let back = if width == 0 { "\r" } else { "" };
+        // Nobody is left to be told if this fails.
+        let _ = write!(self.out, "\r{text}{blanks}{back}").and_then(|()| self.out.flush());
+        self.shown = width;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_in_every_unit() {
+        let milliseconds = |text: &str| parse(text).map(|time| time.as_millis());
+        assert_eq!(milliseconds("500ms"), Ok(500));
+        assert_eq!(milliseconds("10s"), Ok(10_000));
+        assert_eq!(milliseconds(" 2 m "), Ok(120_000));
+        assert_eq!(milliseconds("3"), Ok(3000));
+        assert_eq!(milliseconds("1.5"), Ok(1500));
+        assert_eq!(milliseconds("1h"), Ok(3_600_000));
+    }
+
+    #[test]
+    fn what_is_no_time_is_told_so() {
+        for text in ["", "s", "-1s", "10 parsecs", "1e3", "NaN", "inf", "1.2.3", "0", "0ms", "10S"]
+        {
+            assert_eq!(parse(text), Err(EXPECTED.to_owned()), "{text}");
+        }
+        assert_eq!(parse(&"9".repeat(30)), Err("longer than we live".to_owned()));
+    }
+
+    fn progress(arena_bytes: u64, lower_bound_bytes: u64) -> Progress {
+        Progress { arena_bytes, lower_bound_bytes, work: 1 }
+    }
+
+    #[test]
+    fn the_line_has_best_bound_and_gap() {
+        assert_eq!(in_words(&progress(96, 96)), "best 96 bytes, bound 96, gap none");
+        assert_eq!(in_words(&progress(128, 96)), "best 128 bytes, bound 96, gap 33.3 %");
+        assert_eq!(in_words(&progress(128, 0)), "best 128 bytes, bound 0, gap 128 bytes");
+    }
+
+    #[test]
+    fn a_line_is_written_over_and_cleared_without_escapes() {
+        let mut line = Line::new(Vec::new());
+        line.show("");
+        line.show("best 100");
+        line.show("best 9");
+        line.show("");
+        line.show("");
+        assert_eq!(line.out, b"\rbest 100\rbest 9  \r      \r");
+    }
+
+    #[test]
+    fn a_limit_in_time_stops() {
+        let look = |limit| Clock::start(limit).look(&progress(128, 96));
+        assert_eq!(look(Some(Duration::from_nanos(1))), ControlFlow::Break(()));
+        assert_eq!(look(Some(Duration::from_hours(1))), ControlFlow::Continue(()));
+        assert_eq!(look(None), ControlFlow::Continue(()));
+    }
+}

@@ -1,0 +1,214 @@
+//! Dims on the command line: `--dim batch=8 --dim seq=1..512 --input-shape x=1,3,224,224`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Result, anyhow, ensure};
+use clap::Args;
+use plimsoll::shape::Bindings;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// A plan is checked at every corner of its ranges, so there cannot be too many.
+const MOST_RANGES: usize = 6;
+
+/// What a command line can say of the dims of a model.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct DimArgs {
+    /// What a symbol in the shapes of inputs stands for: a number, or a range such as 1..512, for
+    /// all of which the plan then holds
+    #[arg(long, value_name = "NAME=N|NAME=LO..HI", value_parser = parse_dim)]
+    dim: Vec<(String, Extent)>,
+
+    /// The shape of an input, where the model does not say it
+    #[arg(long, value_name = "INPUT=N,N,...", value_parser = parse_shape)]
+    input_shape: Vec<(String, Vec<u64>)>,
+}
+
+/// What a symbol stands for: one number, or every number between two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Extent {
+    lo: u64,
+    hi: u64,
+}
+
+impl FromStr for Extent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| text.trim().parse::<u64>().map_err(|_| expected(text));
+        let (lo, hi) = match text.split_once("..") {
+            Some((lo, hi)) => (number(lo)?, number(hi.trim_start_matches('='))?),
+            None => (number(text)?, number(text)?),
+        };
+        if lo > hi {
+            return Err(format!("{lo}..{hi} goes backwards"));
+        }
+        Ok(Extent { lo, hi })
+    }
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.lo == self.hi {
+            write!(f, "{}", self.lo)
+        } else {
+            write!(f, "{}..{}", self.lo, self.hi)
+        }
+    }
+}
+
+fn expected(text: &str) -> String {
+    format!("expected a number or a range like 1..512, not {text:?}")
+}
+
+fn parse_dim(text: &str) -> Result<(String, Extent), String> {
+    let (name, extent) = text.rsplit_once('=').ok_or("expected NAME=N or NAME=LO..HI")?;
+    Ok((name.to_owned(), extent.parse()?))
+}
+
+fn parse_shape(text: &str) -> Result<(String, Vec<u64>), String> {
+    let (name, dims) = text.rsplit_once('=').ok_or("expected INPUT=N,N,...")?;
+    let dims = dims.split(',').map(str::trim).filter(|dim| !dim.is_empty());
+    let dims = dims.map(|dim| dim.parse::<u64>().map_err(|_| format!("{dim:?} is not a number")));
+    Ok((name.to_owned(), dims.collect::<Result<_, _>>()?))
+}
+
+/// What symbols and inputs are bound to, and who said so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Dims {
+    symbols: BTreeMap<String, Extent>,
+    inputs: BTreeMap<String, Vec<u64>>,
+}
+
+/// What a plan tells of dims.
+#[derive(Default, Deserialize)]
+pub(crate) struct ToldDims {
+    #[serde(default)]
+    dims: BTreeMap<String, ToldExtent>,
+    #[serde(default)]
+    input_shapes: BTreeMap<String, Vec<u64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ToldExtent {
+    Number(u64),
+    Text(String),
+}
+
+impl DimArgs {
+    /// What the arguments say, and where they say nothing, what a plan tells.
+    pub(crate) fn or_as_told(&self, told: ToldDims) -> Result<Dims> {
+        let mut dims = Dims { symbols: BTreeMap::new(), inputs: told.input_shapes };
+        for (name, extent) in told.dims {
+            let extent = match extent {
+                ToldExtent::Number(dim) => Extent { lo: dim, hi: dim },
+                ToldExtent::Text(text) => text.parse().map_err(|error: String| anyhow!(error))?,
+            };
+            dims.symbols.insert(name, extent);
+        }
+        dims.symbols.extend(self.dim.iter().cloned());
+        dims.inputs.extend(self.input_shape.iter().cloned());
+        let ranges = dims.ranges().count();
+        ensure!(ranges <= MOST_RANGES, "{ranges} dims have ranges; {MOST_RANGES} can at a time");
+        Ok(dims)
+    }
+}
+
+impl Dims {
+    /// Whether nothing is said.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Dims::default()
+    }
+
+    /// The largest of everything: what is planned.
+    pub(crate) fn largest(&self) -> Bindings {
+        self.bindings(|extent, _| extent.hi)
+    }
+
+    /// Every other corner of the ranges, with what it is called.
+    pub(crate) fn corners(&self) -> Vec<(String, Bindings)> {
+        let ranges: Vec<&String> = self.ranges().collect();
+        let corner = |mask: usize| {
+            let low = |name: &str| {
+                ranges
+                    .iter()
+                    .position(|range| *range == name)
+                    .is_some_and(|bit| mask >> bit & 1 == 1)
+            };
+            let bindings =
+                self.bindings(|extent, name| if low(name) { extent.lo } else { extent.hi });
+            let names: Vec<String> =
+                ranges.iter().map(|name| format!("{name}={}", bindings.symbols[*name])).collect();
+            (names.join(", "), bindings)
+        };
+        (1..1usize << ranges.len()).map(corner).collect()
+    }
+
+    /// The symbols that have no single number.
+    fn ranges(&self) -> impl Iterator<Item = &String> {
+        self.symbols.iter().filter(|(_, extent)| extent.lo < extent.hi).map(|(name, _)| name)
+    }
+
+    fn bindings(&self, pick: impl Fn(&Extent, &str) -> u64) -> Bindings {
+        let symbols = self.symbols.iter();
+        let symbols = symbols.map(|(name, extent)| (name.clone(), pick(extent, name))).collect();
+        Bindings { symbols, inputs: self.inputs.clone() }
+    }
+
+    /// What a plan has to tell of them.
+    pub(crate) fn tell(&self, mut tell: impl FnMut(&str, Value)) {
+        if !self.symbols.is_empty() {
+            let told = |extent: &Extent| {
+                let one = extent.lo == extent.hi;
+                if one { json!(extent.hi) } else { json!(extent.to_string()) }
+            };
+            let dims: BTreeMap<&String, Value> =
+                self.symbols.iter().map(|(name, extent)| (name, told(extent))).collect();
+            tell("dims", json!(dims));
+        }
+        if !self.inputs.is_empty() {
+            tell("input_shapes", json!(self.inputs));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dims_are_numbers_or_ranges() {
+        assert_eq!(parse_dim("batch=8"), Ok(("batch".to_owned(), Extent { lo: 8, hi: 8 })));
+        assert_eq!(parse_dim("a=b=1..512"), Ok(("a=b".to_owned(), Extent { lo: 1, hi: 512 })));
+        assert_eq!(parse_dim("n=1..=4"), Ok(("n".to_owned(), Extent { lo: 1, hi: 4 })));
+        assert_eq!(parse_dim("n=4..1").unwrap_err(), "4..1 goes backwards");
+        assert_eq!(parse_dim("n").unwrap_err(), "expected NAME=N or NAME=LO..HI");
+        assert_eq!(
+            parse_dim("n=-1").unwrap_err(),
+            "expected a number or a range like 1..512, not \"-1\""
+        );
+    }
+
+    #[test]
+    fn shapes_are_lists() {
+        assert_eq!(parse_shape("x=1,3, 8"), Ok(("x".to_owned(), vec![1, 3, 8])));
+        assert_eq!(parse_shape("x="), Ok(("x".to_owned(), vec![])));
+        assert_eq!(parse_shape("x=1,b").unwrap_err(), "\"b\" is not a number");
+    }
+
+    #[test]
+    fn ranges_have_corners() {
+        let args = DimArgs {
+            dim: ["a=1..2", "b=3", "c=4..5"].map(|dim| parse_dim(dim).unwrap()).to_vec(),
+            input_shape: Vec::new(),
+        };
+        let dims = args.or_as_told(ToldDims::default()).unwrap();
+        let largest: Vec<u64> = dims.largest().symbols.into_values().collect();
+        assert_eq!(largest, [2, 3, 5]);
+        let names: Vec<String> = dims.corners().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["a=1, c=5", "a=2, c=4", "a=1, c=4"]);
+    }
+}

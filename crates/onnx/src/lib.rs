@@ -1,0 +1,85 @@
+//! Reads ONNX models.
+//!
+//! [`load`] makes a [`Model`] of a file, [`read`] of bytes. Weights are never touched, however
+//! large: the file is mapped, and of its data only the small tensors are read that shapes are
+//! reckoned with. Data outside of the file need not be there.
+//!
+//! What comes out is free of what ONNX has grown over the years. Functions are put where they are
+//! called, constants are stored tensors, names are unique, and every operator is in the form of
+//! its newest edition. Of operators that are not known nothing is assumed.
+//!
+//! No bytes make it panic, or take time or memory without bound: they get an [`OnnxError`] that
+//! names the node or the tensor.
+
+mod attribute;
+mod constant;
+mod control;
+mod cost;
+mod draft;
+mod dtype;
+mod error;
+mod function;
+mod map;
+mod name;
+mod operator;
+#[allow(missing_docs, clippy::pedantic, reason = "generated")]
+pub mod proto;
+mod reader;
+mod tensor;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod value;
+mod weight;
+
+use std::path::Path;
+
+use bytes::Bytes;
+use plimsoll::model::Model;
+use prost::Message;
+
+use crate::attribute::Given;
+pub use crate::error::OnnxError;
+use crate::function::functions;
+use crate::proto::ModelProto;
+use crate::reader::{Around, Reader, Versions};
+
+/// How many bytes reading may take.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// For the file, once it is decoded.
+    file: u64,
+    /// For the model.
+    model: u64,
+}
+
+/// As much as millions of nodes need.
+const LIMITS: Limits = Limits { file: 4 << 30, model: 4 << 30 };
+
+/// The model in a file, of any size. The file must not be changed while it is read.
+pub fn load(path: &Path) -> Result<Model, OnnxError> {
+    read(map::map(path)?)
+}
+
+/// The model that the bytes of a file describe.
+pub fn read(bytes: Bytes) -> Result<Model, OnnxError> {
+    read_within(bytes, LIMITS)
+}
+
+fn read_within(bytes: Bytes, limits: Limits) -> Result<Model, OnnxError> {
+    let malformed = |fault: String| OnnxError::Protobuf(fault);
+    let weight = weight::weight(&bytes).map_err(|fault| malformed(fault.0.to_owned()))?;
+    if weight > limits.file {
+        return Err(malformed(format!("its messages take {weight} bytes of memory")));
+    }
+    let proto = ModelProto::decode(bytes).map_err(|error| malformed(error.to_string()))?;
+    let Some(graph) = &proto.graph else {
+        return Err(malformed("it has no graph".to_owned()));
+    };
+    let functions = functions(&proto)?;
+    cost::check(graph, &functions, limits.model)?;
+    let versions = Versions::of(&proto.opset_import)?;
+    let mut reader = Reader::new(functions, limits.model);
+    let around = Around { versions: &versions, given: &Given::new(), path: "" };
+    let body = reader.graph(graph, None, around)?;
+    Ok(Model { body, ..reader.table.model })
+}
