@@ -5,12 +5,18 @@
 //! the order in which they ran. While a step runs, what it makes and what it reads are alive at the
 //! same time, except for an output that takes over an input that dies with this step.
 //!
+//! This is an estimate of what a plan needs. Sizes are rounded up to the alignment of the plan, which
+//! a packing can often do without. A buffer counts as a whole while any byte of it is needed, and
+//! an input as long as the step that reads it runs, even if it is over before the step writes. And
+//! a plan may do without an output in the place of a larger input if that packs better. Where none
+//! of this happens, the peak of an order is the load of its plan.
+//!
 //! Steps that have to run one after another without others in between are a *unit*; most units are
 //! one step. All searches order units.
 
 use crate::ids::{StepId, ValueId};
-use crate::options::Options;
-use crate::program::{Program, Role, Storage, Until, ValueInfo};
+use crate::options::{Apart, Options};
+use crate::program::{Overwrite, Program, Role, Storage, Until, ValueInfo};
 
 /// A unit of steps, from 0.
 pub(crate) type UnitId = u32;
@@ -95,15 +101,13 @@ impl Course {
         for step in (0..program.steps()).map(StepId::new) {
             let unit = &mut course.units[unit_of[step.index()] as usize];
             unit.before.extend(waits[step.index()].iter().map(|s| unit_of[s.index()]));
-            let touch = |buffer: &BufferId| Touch { buffer: *buffer, first: true, last: true };
-            let overwrites = program.overwrites(step);
-            let overwrites = overwrites.iter().filter_map(|overwrite| {
-                let of = |value: ValueId| buffer_of[value.index()];
-                of(overwrite.output).zip(of(overwrite.input)).filter(|(out, into)| out != into)
-            });
+            let touches = &touched[step.index()];
+            let mut buffers: Vec<BufferId> = touches.iter().map(|(buffer, _)| *buffer).collect();
+            buffers.dedup();
+            let touch = |buffer: BufferId| Touch { buffer, first: true, last: true };
             unit.steps.push(Step {
-                touches: touched[step.index()].iter().map(touch).collect(),
-                overwrites: overwrites.collect(),
+                overwrites: overwrites(program, step, touches, &buffer_of, options),
+                touches: buffers.into_iter().map(touch).collect(),
                 scratch: program.scratch(step).map_or(0, |s| rounded(s.bytes, options)),
             });
         }
@@ -320,51 +324,97 @@ fn mark_ends(steps: &mut [Step]) {
 fn buffers(program: &dyn Program, options: &Options) -> (Vec<Buffer>, Vec<Option<BufferId>>) {
     let values: Vec<ValueInfo> =
         (0..program.values()).map(|value| program.value(ValueId::new(value))).collect();
+    let roots = roots(program, &values);
     let mut of_root: Vec<Option<BufferId>> = vec![None; values.len()];
     let mut buffers: Vec<Buffer> = Vec::new();
     for (index, info) in values.iter().enumerate() {
-        let placed = info.storage == Storage::Arena && options.place.of(info, true);
-        if info.view_of.is_some() || info.elided || !placed || info.bytes == 0 {
+        let home = &values[roots[index]];
+        let placed = match home.storage {
+            Storage::Arena => options.place.of(home, true),
+            Storage::Persistent => true,
+            Storage::External | Storage::Shared => false,
+        };
+        if info.view_of.is_some() || info.elided || !placed || reserved(info, options) == 0 {
             continue;
         }
-        let given = info.role != Role::Temporary;
+        let bytes = rounded(reserved(info, options), options);
+        let persistent = info.storage == Storage::Persistent || options.apart == Apart::Everything;
+        let given = info.role != Role::Temporary || persistent;
         let reclaimed = info.role == Role::Input && (options.reclaim_inputs || info.donated);
-        of_root[index] = Some(buffers.len() as BufferId);
-        let bytes = rounded(info.bytes, options);
-        buffers.push(Buffer { bytes, given, kept: given && !reclaimed, ..Buffer::default() });
+        let id = *of_root[roots[index]].get_or_insert_with(|| {
+            buffers.push(Buffer::default());
+            buffers.len() as BufferId - 1
+        });
+        let buffer = &mut buffers[id as usize];
+        buffer.bytes = buffer.bytes.max(bytes);
+        buffer.given |= given;
+        buffer.kept |= given && (persistent || !reclaimed);
     }
-    let mut of_value = Vec::with_capacity(values.len());
-    for (index, info) in values.iter().enumerate() {
-        let mut root = index;
-        while let Some(view) = values[root].view_of {
-            root = view.of.index();
+    let of_value: Vec<Option<BufferId>> = roots.iter().map(|root| of_root[*root]).collect();
+    for (info, buffer) in values.iter().zip(&of_value) {
+        if let (Some(buffer), true) = (buffer, info.output) {
+            buffers[*buffer as usize].kept = true;
         }
-        if let (Some(buffer), true) = (of_root[root], info.output) {
-            buffers[buffer as usize].kept = true;
+    }
+    if let Apart::Values(apart) = &options.apart {
+        for buffer in apart.iter().filter_map(|value| of_value[value.index()]) {
+            let buffer = &mut buffers[buffer as usize];
+            (buffer.given, buffer.kept) = (true, true);
         }
-        of_value.push(of_root[root]);
     }
     (buffers, of_value)
 }
+
+/// The value whose bytes each value is a part of, in the end, or has to take over.
+fn roots(program: &dyn Program, values: &[ValueInfo]) -> Vec<usize> {
+    let mut parents: Vec<usize> = (0..values.len()).collect();
+    for (index, info) in values.iter().enumerate() {
+        parents[index] = info.view_of.map_or(index, |view| view.of.index());
+    }
+    for step in (0..program.steps()).map(StepId::new) {
+        for overwrite in program.overwrites(step).iter().filter(|overwrite| overwrite.must) {
+            if values[overwrite.output.index()].view_of.is_none() {
+                parents[overwrite.output.index()] = overwrite.input.index();
+            }
+        }
+    }
+    let root = |mut index: usize| {
+        while parents[index] != index {
+            index = parents[index];
+        }
+        index
+    };
+    (0..values.len()).map(root).collect()
+}
+
+/// What a value that is no view takes, with what lies behind its end.
+fn reserved(info: &ValueInfo, options: &Options) -> u64 {
+    let guard = info.guard.saturating_add(options.guards.of(info, 0));
+    let bytes = info.bytes.saturating_add(guard);
+    if info.role == Role::Temporary { bytes } else { bytes.max(options.min_slot) }
+}
+
+/// A buffer that a step touches, with the value if that is its own access and no other's.
+type Touched = (BufferId, Option<ValueId>);
 
 /// The buffers that each step touches; sorted.
 fn touched(
     program: &dyn Program,
     buffer_of: &[Option<BufferId>],
     buffers: &mut [Buffer],
-) -> Vec<Vec<BufferId>> {
+) -> Vec<Vec<Touched>> {
     let mut touched = vec![Vec::new(); program.steps()];
     for step in (0..program.steps()).map(StepId::new) {
         for access in program.accesses(step).iter() {
             let Some(buffer) = buffer_of[access.value.index()] else { continue };
-            touched[step.index()].push(buffer);
-            if let Some(from) = access.from {
-                touched[from.index()].push(buffer);
+            touched[step.index()].push((buffer, Some(access.value)));
+            if let Some(from) = access.from.filter(|from| *from != step) {
+                touched[from.index()].push((buffer, None));
             }
             match access.until {
-                Until::After(later) => touched[later.index()].push(buffer),
+                Until::After(later) if later != step => touched[later.index()].push((buffer, None)),
                 Until::EndOfRun => buffers[buffer as usize].kept = true,
-                Until::Writes | Until::Step => {}
+                Until::After(_) | Until::Writes | Until::Step => {}
             }
         }
     }
@@ -373,6 +423,47 @@ fn touched(
         buffers.dedup();
     }
     touched
+}
+
+/// Which outputs of a step may take over which inputs, in the order in which they are tried: those
+/// that fit best first. What has to be taken over is one buffer already.
+fn overwrites(
+    program: &dyn Program,
+    step: StepId,
+    touched: &[Touched],
+    buffer_of: &[Option<BufferId>],
+    options: &Options,
+) -> Vec<(BufferId, BufferId)> {
+    let info = |value: ValueId| program.value(value);
+    let mut list: Vec<_> = program.overwrites(step).to_vec();
+    list.retain(|o| options.in_place && !o.must && info(o.output).view_of.is_none());
+    list.retain(|o| info(o.output).guard == 0 && options.guards.of(&info(o.output), 0) == 0);
+    list.retain(|o| {
+        let align = info(o.output).align.unwrap_or(options.align).max(1);
+        offset(program, o.input).is_multiple_of(align)
+    });
+    list.sort_by_key(|o| info(o.input).bytes.saturating_sub(info(o.output).bytes));
+    let pair = |overwrite: &Overwrite| {
+        let of = |value: ValueId| buffer_of[value.index()];
+        let (output, input) = of(overwrite.output).zip(of(overwrite.input))?;
+        // Nobody else is at either of them in this step.
+        let own = |buffer: BufferId, value: ValueId| {
+            touched.iter().filter(|(b, _)| *b == buffer).all(|(_, by)| *by == Some(value))
+        };
+        let alone = own(output, overwrite.output) && own(input, overwrite.input);
+        (output != input && alone).then_some((output, input))
+    };
+    list.iter().filter_map(pair).collect()
+}
+
+/// Where a value begins in its root.
+fn offset(program: &dyn Program, value: ValueId) -> u64 {
+    let (mut at, mut info) = (0u64, program.value(value));
+    while let Some(view) = info.view_of {
+        at = at.saturating_add(view.offset);
+        info = program.value(view.of);
+    }
+    at
 }
 
 /// What a buffer takes with offsets that are aligned.

@@ -89,3 +89,6 @@ pub fn search_order(
         lower_bound_bytes: found.lower_bound,
     })
 }
+
+#[cfg(test)]
+mod tests;
