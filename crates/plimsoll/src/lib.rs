@@ -60,7 +60,9 @@ pub use program::{
     View,
 };
 pub use report::{PLAN_FORMAT, PlanReadError, Told, Totals, read_plan, write_plan, write_tsv};
-pub use schedule::{OrderError, order_by_names, topological_order};
+pub use schedule::{
+    OrderEffort, OrderError, Schedule, order_by_names, search_order, topological_order,
+};
 pub use scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
 pub use shape::{Dim, Elements, Shape};
 pub use shared::{SharedLayout, SharedLayoutError, SharedSlot};

@@ -22,8 +22,8 @@ use size::Sizes;
 use crate::graph::{Aliases, Flow, Folds, Graph, GraphError, NodeId};
 use crate::ids::{StepId, ValueId};
 use crate::kernels::Kernels;
-use crate::program::{Access, Execution, Overwrite, Program, Scratch, ValueInfo, View};
-use crate::schedule::{OrderError, check_order, topological_order};
+use crate::program::{Access, Execution, Overwrite, Program, Scratch, Until, ValueInfo, View};
+use crate::schedule::{OrderError, check_order, topological_order, waits_of};
 use crate::width::Width;
 
 /// What is not in the graph: how the runtime holds values, and what its kernels can do.
@@ -122,6 +122,7 @@ impl From<GraphError> for LoweringError {
 pub struct ScheduledGraph<'g> {
     graph: &'g Graph,
     aliases: Aliases,
+    flow: Flow,
     order: Vec<NodeId>,
     steps_of: Vec<Option<StepId>>,
     infos: Vec<ValueInfo>,
@@ -159,7 +160,7 @@ impl<'g> ScheduledGraph<'g> {
             steps_of: &steps_of,
         };
         let steps = lowering.steps(&order)?;
-        Ok(ScheduledGraph { graph, aliases, order, steps_of, infos, steps })
+        Ok(ScheduledGraph { graph, aliases, flow, order, steps_of, infos, steps })
     }
 
     /// The graph.
@@ -179,6 +180,27 @@ impl<'g> ScheduledGraph<'g> {
     #[must_use]
     pub fn value_by_name(&self, name: &str) -> Option<ValueId> {
         self.graph.value_by_name(name)
+    }
+
+    /// The steps that each step waits for: those that data come from, and those with which its
+    /// accesses begin; whoever an access of another step lasts until waits for that step.
+    pub(crate) fn waits(&self) -> Vec<Vec<StepId>> {
+        let waits = |node: &NodeId| {
+            let before = waits_of(self.graph, &self.flow, *node);
+            before.into_iter().filter_map(|node| self.step_of(node)).collect()
+        };
+        let mut waits: Vec<Vec<StepId>> = self.order.iter().map(waits).collect();
+        for step in (0..self.order.len()).map(StepId::new) {
+            for access in self.steps.accesses.row(step) {
+                waits[step.index()].extend(access.from.filter(|from| *from != step));
+                if let Until::After(later) = access.until
+                    && later != step
+                {
+                    waits[later.index()].push(step);
+                }
+            }
+        }
+        waits
     }
 
     /// The node of a step.

@@ -94,7 +94,7 @@ pub(crate) fn check_order(
 }
 
 /// The nodes that take a step and that a node waits for, directly or through elided ones.
-fn waits_of(graph: &Graph, flow: &Flow, node: NodeId) -> Vec<NodeId> {
+pub(crate) fn waits_of(graph: &Graph, flow: &Flow, node: NodeId) -> Vec<NodeId> {
     let mut waits = Vec::new();
     let mut seen = Vec::new();
     let mut stack = flow.before(node).to_vec();

@@ -1,0 +1,98 @@
+//! Exact: the best order of some units, by going through sets of units that have run.
+//!
+//! States are taken up in order of the peak so far, so the first that has run everything is the
+//! best there is. A set is reached by many orders but kept only once, at its lowest peak; what can
+//! run without harm runs at once, so that few sets are left where the graph is narrow.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use super::course::UnitId;
+use super::scope::{Scope, Set, State};
+
+/// What came of a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// The best order, and its peak.
+    Best(Vec<UnitId>, u64),
+    /// No order has a peak below the limit.
+    None,
+    /// The work was not enough to say.
+    GaveUp,
+}
+
+/// The best order of a scope with a peak below `limit`. A peak that is not above `floor` is as good
+/// as one at it. `work` is how many units may be looked at; what was used is taken off.
+pub(crate) fn best_order(scope: &Scope<'_>, floor: u64, limit: u64, work: &mut u64) -> Found {
+    let mut search = Search {
+        scope,
+        limit,
+        reached: HashMap::new(),
+        nodes: Vec::new(),
+        heap: BinaryHeap::new(),
+    };
+    search.reach(scope.start(floor), None, Vec::new());
+    while let Some((_, _, index)) = search.heap.pop() {
+        let state = search.nodes[index].state.clone();
+        if search.reached.get(&state.done) != Some(&(state.peak, index)) {
+            continue; // Reached again since, at a lower peak.
+        }
+        if scope.is_over(&state) {
+            return Found::Best(search.path(index), state.peak);
+        }
+        let Some(left) = work.checked_sub(scope.len() as u64) else { return Found::GaveUp };
+        *work = left;
+        for unit in scope.ready(&state) {
+            let change = scope.change(&state, unit);
+            let next = scope.after(&state, unit, change);
+            search.reach(next, Some(index), vec![unit]);
+        }
+    }
+    Found::None
+}
+
+struct Search<'s, 'c> {
+    scope: &'s Scope<'c>,
+    limit: u64,
+    /// Every set that was reached: its lowest peak, and where it is among the nodes.
+    reached: HashMap<Set, (u64, usize)>,
+    nodes: Vec<Node>,
+    /// By peak, then those that have run most, then the oldest.
+    heap: BinaryHeap<(Reverse<u64>, usize, usize)>,
+}
+
+struct Node {
+    state: State,
+    from: Option<usize>,
+    /// What ran since then.
+    ran: Vec<usize>,
+}
+
+impl Search<'_, '_> {
+    /// Takes a state up if it is the best of its set, and below the limit.
+    fn reach(&mut self, mut state: State, from: Option<usize>, mut ran: Vec<usize>) {
+        if state.peak >= self.limit {
+            return;
+        }
+        ran.extend(self.scope.settle(&mut state));
+        if self.reached.get(&state.done).is_some_and(|(peak, _)| *peak <= state.peak) {
+            return;
+        }
+        let index = self.nodes.len();
+        self.reached.insert(state.done.clone(), (state.peak, index));
+        let done = state.done.iter().map(|word| word.count_ones() as usize).sum();
+        // Indices grow, so that of equals the one that was reached last comes first: depth first.
+        self.heap.push((Reverse(state.peak), done, index));
+        self.nodes.push(Node { state, from, ran });
+    }
+
+    /// The order that led to a node.
+    fn path(&self, mut index: usize) -> Vec<UnitId> {
+        let mut legs = vec![&self.nodes[index].ran];
+        while let Some(from) = self.nodes[index].from {
+            legs.push(&self.nodes[from].ran);
+            index = from;
+        }
+        legs.into_iter().rev().flat_map(|leg| self.scope.named(leg)).collect()
+    }
+}

@@ -1,0 +1,207 @@
+//! The search against all orders of small graphs, and what holds of every schedule.
+
+mod graphs;
+mod model;
+
+use graphs::{Spice, random, shaped};
+use model::Model;
+use plimsoll_pack::testing::Rng;
+
+use super::course::{Course, UnitId};
+use super::{OrderEffort, Schedule, search_order};
+use crate::graph::{Graph, NodeId};
+use crate::options::Options;
+use crate::pipeline::plan;
+use crate::program::Program;
+use crate::scheduled::{LoweringOptions, ScheduledGraph};
+
+fn program(graph: &Graph) -> ScheduledGraph<'_> {
+    ScheduledGraph::new(graph, &LoweringOptions::default()).expect("sizes are known")
+}
+
+fn course(program: &ScheduledGraph<'_>) -> Course {
+    Course::of(program, &program.waits(), |_| None, &Options::default())
+}
+
+fn searched(graph: &Graph, effort: OrderEffort) -> Schedule {
+    let lowering = LoweringOptions::default();
+    search_order(graph, &lowering, &Options::default(), effort).expect("sizes are known")
+}
+
+/// Any order in which the units can run.
+fn any_order(rng: &mut Rng, course: &Course) -> Vec<UnitId> {
+    let mut order: Vec<UnitId> = Vec::new();
+    while order.len() < course.len() {
+        let ready: Vec<UnitId> = (0..course.len() as UnitId)
+            .filter(|unit| !order.contains(unit))
+            .filter(|unit| course.before(*unit).iter().all(|before| order.contains(before)))
+            .collect();
+        order.push(ready[rng.below(ready.len() as u64) as usize]);
+    }
+    order
+}
+
+fn indices(order: &[UnitId]) -> Vec<usize> {
+    order.iter().map(|unit| *unit as usize).collect()
+}
+
+/// What holds of the schedule of any graph; `best` is the lowest peak there is.
+fn check(graph: &Graph, schedule: &Schedule, best: u64) {
+    let program = program(graph);
+    let model = Model::of(&program, &Options::default());
+    let step = |node: &NodeId| program.step_of(*node).expect("it runs").index();
+    let order: Vec<usize> = schedule.order.iter().map(step).collect();
+    let shown = || crate::text::print(graph);
+    assert_eq!(model.peak(&order), schedule.peak_bytes, "{}", shown());
+    let own: Vec<usize> = (0..model.steps).collect();
+    assert_eq!(model.peak(&own), schedule.own_peak_bytes, "{}", shown());
+    assert!(schedule.peak_bytes <= schedule.own_peak_bytes);
+    assert!(schedule.lower_bound_bytes <= best, "{schedule:?} {best}\n{}", shown());
+    let ordered = ScheduledGraph::with_order(graph, &schedule.order, &LoweringOptions::default());
+    assert!(ordered.is_ok(), "{:?}\n{}", ordered.err(), shown());
+}
+
+/// The search finds the best, and knows it.
+fn check_best(graph: &Graph) {
+    let best = Model::of(&program(graph), &Options::default()).best();
+    for effort in [OrderEffort::Fast, OrderEffort::Default] {
+        let schedule = searched(graph, effort);
+        check(graph, &schedule, best);
+        if effort == OrderEffort::Default {
+            assert_eq!(schedule.peak_bytes, best, "{}", crate::text::print(graph));
+            assert!(schedule.is_optimal(), "{schedule:?}\n{}", crate::text::print(graph));
+        }
+    }
+}
+
+#[test]
+fn the_peak_of_an_order_is_what_its_definition_says() {
+    let mut rng = Rng::new(1);
+    for round in 0..2000 {
+        let spice = if round % 2 == 0 { Spice::Plain } else { Spice::Everything };
+        let nodes = rng.within(1..20) as usize;
+        let graph = random(&mut rng, nodes, spice);
+        let program = program(&graph);
+        let (course, model) = (course(&program), Model::of(&program, &Options::default()));
+        for _ in 0..4 {
+            let order = any_order(&mut rng, &course);
+            let shown = crate::text::print(&graph);
+            assert_eq!(course.peak(&order), model.peak(&indices(&order)), "{order:?}\n{shown}");
+        }
+    }
+}
+
+#[test]
+fn a_peak_is_the_same_backwards() {
+    let mut rng = Rng::new(2);
+    for _ in 0..1000 {
+        let nodes = rng.within(1..20) as usize;
+        let graph = random(&mut rng, nodes, Spice::Everything);
+        let course = course(&program(&graph));
+        let reversed = course.reversed();
+        let order = any_order(&mut rng, &course);
+        let last = course.len() as UnitId - 1;
+        let mirrored: Vec<UnitId> = order.iter().rev().map(|unit| last - unit).collect();
+        assert_eq!(course.peak(&order), reversed.peak(&mirrored));
+    }
+}
+
+#[test]
+fn a_peak_is_the_load_of_the_plan() {
+    let mut rng = Rng::new(3);
+    let mut options = Options::default();
+    options.pack.work = Some(0);
+    let mut guarded = 0;
+    for round in 0..2000 {
+        let spice = if round % 2 == 0 { Spice::Plain } else { Spice::Everything };
+        let nodes = rng.within(1..20) as usize;
+        let graph = random(&mut rng, nodes, spice);
+        let program = program(&graph);
+        let course = course(&program);
+        let order = any_order(&mut rng, &course);
+        let nodes: Vec<NodeId> =
+            course.steps(&order).iter().map(|step| program.node_of(*step)).collect();
+        let ordered = ScheduledGraph::with_order(&graph, &nodes, &LoweringOptions::default());
+        let planned = plan(&ordered.expect("an order in which they can run"), &options);
+        let load = planned.expect("a valid program").derivation.lower_bound_bytes;
+        let peak = course.peak(&order);
+        let shown = || format!("{order:?}\n{}", crate::text::print(&graph));
+        if graph.values().iter().all(|value| value.guard == 0) {
+            assert_eq!(peak, load, "{}", shown());
+        } else {
+            // What lies behind the end of a value is needed only while that is written.
+            let guards: u64 = graph.values().iter().map(|value| value.guard).sum();
+            assert!(load <= peak && peak <= load + guards, "{peak} {load} {}", shown());
+            guarded += 1;
+        }
+    }
+    assert!(guarded > 100);
+}
+
+#[test]
+fn all_small_shapes_are_ordered_best() {
+    for nodes in 1..=5usize {
+        let pairs = nodes * (nodes - 1) / 2;
+        let choices: u64 = if nodes == 5 { 2 } else { 3 };
+        for shape in 0..1u32 << pairs {
+            let mut bits = shape;
+            let mut inputs = Vec::new();
+            for index in 0..nodes {
+                inputs.push(bits & ((1 << index) - 1));
+                bits >>= index;
+            }
+            for code in 0..choices.pow(nodes as u32) {
+                let size =
+                    |index: u32| 1 << (code / choices.pow(index) % choices * 2 / (choices - 1));
+                let sizes: Vec<u64> = (0..nodes as u32).map(size).collect();
+                check_best(&shaped(&inputs, &sizes, shape % 2 == 1));
+            }
+        }
+    }
+}
+
+#[test]
+fn small_graphs_are_ordered_best() {
+    let mut rng = Rng::new(4);
+    for round in 0..4000 {
+        let spice = if round % 2 == 0 { Spice::Plain } else { Spice::Everything };
+        let nodes = rng.within(6..9) as usize;
+        let graph = random(&mut rng, nodes, spice);
+        if round % 40 == 0 {
+            let model = Model::of(&program(&graph), &Options::default());
+            assert_eq!(model.best(), model.best_of_all_orders());
+        }
+        check_best(&graph);
+    }
+}
+
+#[test]
+fn graphs_of_twenty_nodes_are_ordered_best() {
+    let mut rng = Rng::new(5);
+    for round in 0..120 {
+        let spice = if round % 2 == 0 { Spice::Plain } else { Spice::Everything };
+        let nodes = rng.within(12..21) as usize;
+        check_best(&random(&mut rng, nodes, spice));
+    }
+}
+
+#[test]
+fn large_graphs_get_orders_that_are_valid_and_always_the_same() {
+    let mut rng = Rng::new(6);
+    for _ in 0..6 {
+        let graph = random(&mut rng, 400, Spice::Everything);
+        for effort in [OrderEffort::Fast, OrderEffort::Default] {
+            let schedule = searched(&graph, effort);
+            assert_eq!(schedule, searched(&graph, effort));
+            assert!(schedule.peak_bytes <= schedule.own_peak_bytes);
+            assert!(schedule.lower_bound_bytes <= schedule.peak_bytes);
+            let lowering = LoweringOptions::default();
+            let ordered = ScheduledGraph::with_order(&graph, &schedule.order, &lowering);
+            let ordered = ordered.expect("an order in which they can run");
+            assert_eq!(ordered.steps(), graph.nodes().len());
+            let course = Course::of(&ordered, &ordered.waits(), |_| None, &Options::default());
+            let own: Vec<UnitId> = (0..course.len() as UnitId).collect();
+            assert_eq!(course.peak(&own), schedule.peak_bytes);
+        }
+    }
+}
