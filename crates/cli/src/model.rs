@@ -14,10 +14,11 @@ use plimsoll::model::Model;
 use plimsoll::shape::{self, Bindings};
 use plimsoll::training_json::TrainingJsonError;
 use plimsoll::{
-    Graph, Kernels, LoweringError, LoweringOptions, Plan, Preset, ScheduledGraph, Told, Width,
-    order_by_names, text, training_json,
+    Graph, Kernels, LoweringError, LoweringOptions, OrderEffort, Plan, Preset, ScheduledGraph,
+    Told, Width, order_by_names, text, training_json,
 };
 use plimsoll_onnx::OnnxError;
+use plimsoll_pack::Effort;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -97,9 +98,10 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_enum, value_name = "NAME")]
     kernels: Option<KernelSet>,
 
-    /// The order of the nodes: "given" for that of the file, or a file with their names, one a
-    /// line or as a JSON array [default: that of the file, as far as possible]
-    #[arg(long, value_name = "given|FILE")]
+    /// The order of the nodes: "given" for that of the file, "fast" or "best" to search for one
+    /// with less alive, or a file with their names, one a line or as a JSON array [default: best;
+    /// a plan that is verified has its own]
+    #[arg(long, value_name = "given|fast|best|FILE")]
     order: Option<PathBuf>,
 }
 
@@ -150,6 +152,8 @@ pub(crate) struct Lowering {
 enum Order {
     /// That of the file, as far as possible.
     Own,
+    /// One that is searched for, by rules alone if it has to be fast.
+    Searched { fast: bool },
     /// That of the file.
     Given,
     /// That, and where it was read.
@@ -159,7 +163,11 @@ enum Order {
 impl ModelArgs {
     /// What the arguments mean.
     pub(crate) fn resolve(&self) -> Result<Lowering> {
-        self.or_as_told(&Told::new(), &Source::Sample)
+        let mut lowering = self.or_as_told(&Told::new(), &Source::Sample)?;
+        if self.order.is_none() {
+            lowering.order = Order::Searched { fast: false };
+        }
+        Ok(lowering)
     }
 
     /// The same; where they say nothing, what a plan tells.
@@ -174,6 +182,8 @@ impl ModelArgs {
         };
         let order = match &self.order {
             Some(path) if path.as_os_str() == "given" => Order::Given,
+            Some(path) if path.as_os_str() == "fast" => Order::Searched { fast: true },
+            Some(path) if path.as_os_str() == "best" => Order::Searched { fast: false },
             Some(path) => read_order(path)?,
             None => match told.order {
                 Some(ToldOrder::Names(names)) => Order::Names(names, plan.clone()),
@@ -264,6 +274,18 @@ impl Lowering {
         Ok(Loaded { graph, corners: corners.collect::<Result<_>>()? })
     }
 
+    /// How long to search for an order, if one is searched for.
+    pub(crate) fn order_effort(&self, effort: Effort) -> Option<OrderEffort> {
+        match (&self.order, effort) {
+            (Order::Searched { fast: true }, _) | (Order::Searched { .. }, Effort::Fast) => {
+                Some(OrderEffort::Fast)
+            }
+            (Order::Searched { .. }, Effort::Default) => Some(OrderEffort::Default),
+            (Order::Searched { .. }, Effort::High | Effort::Exhaustive) => Some(OrderEffort::High),
+            (Order::Own | Order::Given | Order::Names(..), _) => None,
+        }
+    }
+
     /// The graph as a program.
     pub(crate) fn program<'g>(
         &self,
@@ -275,7 +297,7 @@ impl Lowering {
         options.sizes = self.sizes.clone();
         options.kernels = Kernels::new(self.kernels.preset());
         let lowered = match &self.order {
-            Order::Own => ScheduledGraph::new(graph, &options),
+            Order::Own | Order::Searched { .. } => ScheduledGraph::new(graph, &options),
             Order::Given => {
                 let order: Vec<_> = graph.node_ids().collect();
                 ScheduledGraph::with_order(graph, &order, &options)
@@ -325,6 +347,9 @@ impl Lowering {
         }
         match &self.order {
             Order::Own => {}
+            Order::Searched { fast } => {
+                tell("order", json!(if *fast { "fast" } else { "best" }));
+            }
             Order::Given => tell("order", json!("given")),
             Order::Names(names, _) => tell("order", json!(names)),
         }

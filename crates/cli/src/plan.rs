@@ -1,6 +1,5 @@
 //! `plimsoll plan`: what shares bytes with what, and where everything is.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -9,8 +8,8 @@ use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use plimsoll::annotate::annotate;
 use plimsoll::{
-    Homeless, NoRoom, PLAN_FORMAT, PlanError, Program, ScheduledGraph, SharedLayout, Told,
-    VerifiedPlan, plan_watched, text,
+    Homeless, NoRoom, Ordering, PLAN_FORMAT, PlanError, Program, ScheduledGraph, SharedLayout,
+    Told, VerifiedPlan, best_order, plan_watched, text,
 };
 use serde_json::json;
 
@@ -18,7 +17,7 @@ use crate::choices::ChoiceArgs;
 use crate::input::Source;
 use crate::model::ModelArgs;
 use crate::output::{self, Output, OutputArgs};
-use crate::report::{PlanReport, bold, write_title};
+use crate::report::{Asked, PlanReport, bold, write_title};
 use crate::{Answer, size};
 
 const EXAMPLES: &str = "\
@@ -115,6 +114,9 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let loaded = lowering.load(&source)?;
     options.apart = args.choices.apart(&loaded.graph)?;
     let program = lowering.program(&loaded.graph, &source)?;
+    let effort = lowering.order_effort(options.pack.effort);
+    let ordering = effort.and_then(|effort| best_order(&program, &options, effort));
+    options.schedule = ordering.as_ref().and_then(|ordering| ordering.steps.clone());
 
     let mut told = Told::new();
     lowering.tell(&mut told);
@@ -128,8 +130,13 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let answer = match planned {
         Ok(plan) => {
             let corners = lowering.used_at_corners(&loaded, &program, &plan, &source)?;
-            let planned =
-                Planned { source: &source, program: &program, plan: &plan, corners: &corners };
+            let planned = Planned {
+                source: &source,
+                program: &program,
+                plan: &plan,
+                corners: &corners,
+                ordering: ordering.as_ref(),
+            };
             args.show(&output, &planned, told)?
         }
         Err(PlanError::NoRoom(why)) => {
@@ -150,29 +157,25 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     Ok(answer)
 }
 
-/// A plan, what it is for, and what it uses at other corners of ranges of dims.
+/// A plan, what it is for, and what was found on the way.
 struct Planned<'a> {
     source: &'a Source,
     program: &'a ScheduledGraph<'a>,
     plan: &'a VerifiedPlan,
     corners: &'a [(String, u64)],
+    ordering: Option<&'a Ordering>,
 }
 
 impl Args {
-    fn show(
-        &self,
-        output: &Output<Format>,
-        planned: &Planned<'_>,
-        mut told: Told,
-    ) -> Result<Answer> {
-        let Planned { source, program, plan, corners } = *planned;
-        if !corners.is_empty() {
-            let used: BTreeMap<&str, u64> =
-                corners.iter().map(|(n, used)| (&n[..], *used)).collect();
-            told.insert("used_bytes_at".to_owned(), json!(used));
-        }
-        let is_timed = self.choices.packing.is_timed();
-        let report = PlanReport::new(source, program, plan, self.budget, is_timed, corners);
+    fn show(&self, output: &Output<Format>, planned: &Planned<'_>, told: Told) -> Result<Answer> {
+        let Planned { source, program, plan, corners, ordering } = *planned;
+        let asked = Asked {
+            budget: self.budget,
+            is_timed: self.choices.packing.is_timed(),
+            corners,
+            ordering,
+        };
+        let report = PlanReport::new(source, program, plan, asked);
         output.write(|out| match output.format {
             Format::Text => report.write_text(out),
             Format::Json => report.write_json(out, told),

@@ -7,6 +7,7 @@ pub mod annotate;
 mod assemble;
 pub mod at_sizes;
 mod banks;
+mod best;
 mod door;
 mod dtype;
 pub mod effect;
@@ -41,6 +42,7 @@ pub mod verify;
 mod width;
 
 pub use banks::{Homeless, NoRoom};
+pub use best::{Ordering, best_order};
 pub use dtype::{Class, Dtype, UnknownDtype};
 pub use fault::{Fault, ProgramError};
 pub use graph::{

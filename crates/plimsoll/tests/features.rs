@@ -521,7 +521,7 @@ fn b3_the_plan_says_whose_bytes_each_value_follows() {
     program.overwrite(relu, c, b, false);
     program.step(&[c], &[d]);
     let plan = planned(&program, &plain());
-    let json = write_plan(&program, &plan, Told::new());
+    let json = write_plan(&program, &plan, Told::new(), Told::new());
     let read: serde_json::Value = serde_json::from_str(&json).expect("own output");
     let value = |i: usize| &read["values"][i];
     assert_eq!(value(2)["in_place_of"], "v1");
@@ -687,7 +687,7 @@ fn e8_in_place_over_an_input_only_if_it_is_donated() {
 fn a_written_plan_reads_back_and_verifies_and_names_do_not_matter() {
     let program = branchy(Execution::InOrder);
     let plan = planned(&program, &Options::default());
-    let json = write_plan(&program, &plan, Told::new());
+    let json = write_plan(&program, &plan, Told::new(), Told::new());
     let read = read_plan(&program, &json).expect("own output");
     assert_eq!(violations(&program, &read), []);
     assert_eq!((read.places, read.schedule, read.banks), (plan.places, plan.schedule, plan.banks));

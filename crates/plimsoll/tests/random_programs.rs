@@ -148,9 +148,9 @@ fn a_watched_plan_is_the_same_and_a_stopped_one_is_still_right() {
         assert!(!corrupts(&program, &cut, Orders(40)), "seed {seed}: {program:?}");
         assert_eq!(cut.derivation.limit, Some(Limit::Stopped), "seed {seed}");
         stopped += 1;
-        let json = write_plan(&program, &cut, Told::new());
+        let json = write_plan(&program, &cut, Told::new(), Told::new());
         assert!(json.contains("\"limit\": \"time\",\n  \"reproducible\": false,"), "{json}");
-        assert!(!write_plan(&program, &alone, Told::new()).contains("reproducible"));
+        assert!(!write_plan(&program, &alone, Told::new(), Told::new()).contains("reproducible"));
     }
     assert!(stopped > 150, "{stopped}");
 }

@@ -12,7 +12,7 @@ mod text;
 
 pub(crate) use drawing::Drawing;
 pub(crate) use json::SOLUTION_FORMAT;
-pub(crate) use plan::{PlanReport, write_title};
+pub(crate) use plan::{Asked, PlanReport, write_title};
 pub(crate) use svg::{Panel, write_svg};
 pub(crate) use text::{bold, saving_in_words};
 

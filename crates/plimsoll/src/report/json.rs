@@ -52,6 +52,8 @@ struct PlanFile {
     #[serde(default)]
     won_by: String,
     align: u64,
+    #[serde(flatten)]
+    found: Told,
     #[serde(default)]
     options: Told,
     banks: Vec<BankRow>,
@@ -114,11 +116,12 @@ struct ScratchRow {
 }
 
 /// The plan as JSON, one value a line.
+/// `found` is what else is known of it, under keys of its own.
 ///
 /// # Panics
 /// Never: names and numbers can always be written.
 #[must_use]
-pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told) -> String {
+pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told, found: Told) -> String {
     let totals = Totals::new(program, plan);
     let is_view = |value| program.value(value).view_of.is_some();
     let follows = follows(plan, is_view);
@@ -172,6 +175,7 @@ pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told) -> String {
         outputs_bytes: totals.outputs_bytes,
         won_by: plan.derivation.won_by.clone(),
         align: plan.align,
+        found,
         options,
         banks: plan.banks.iter().map(bank).collect(),
         schedule: plan.schedule.iter().map(|s| program.step_name(*s).into_owned()).collect(),

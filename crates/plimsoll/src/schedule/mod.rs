@@ -59,6 +59,8 @@ pub struct Schedule {
     pub own_peak_bytes: u64,
     /// No order has a lower peak.
     pub lower_bound_bytes: u64,
+    /// No arena of any order is smaller: the same with sizes as they are.
+    pub arena_bound_bytes: u64,
 }
 
 impl Schedule {
@@ -76,18 +78,29 @@ pub fn search_order(
     options: &Options,
     effort: OrderEffort,
 ) -> Result<Schedule, LoweringError> {
-    let program = ScheduledGraph::new(graph, lowering)?;
+    Ok(search_steps(&ScheduledGraph::new(graph, lowering)?, options, effort))
+}
+
+/// Searches for the order of a program's steps with the lowest peak.
+pub(crate) fn search_steps(
+    program: &ScheduledGraph<'_>,
+    options: &Options,
+    effort: OrderEffort,
+) -> Schedule {
     let waits = program.waits();
-    let course = Course::of(&program, &waits, |_| None, options);
+    let course = Course::of(program, &waits, |_| None, options);
     let own: Vec<u32> = (0..course.len() as u32).collect();
+    let packed = Options { align: 1, ..options.clone() };
+    let packed = Course::of(program, &waits, |_| None, &packed);
     let found = search::search(&course, effort.work());
     let node = |step: &StepId| program.node_of(*step);
-    Ok(Schedule {
+    Schedule {
         order: course.steps(&found.order).iter().map(node).collect(),
         peak_bytes: found.peak,
         own_peak_bytes: course.peak(&own),
         lower_bound_bytes: found.lower_bound,
-    })
+        arena_bound_bytes: bound::lower_bound(&packed, &own),
+    }
 }
 
 #[cfg(test)]

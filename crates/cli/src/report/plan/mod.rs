@@ -7,10 +7,14 @@ mod peak;
 mod pictures;
 mod text;
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use plimsoll::{Place, Plan, Program, Role, Told, Totals, ValueId, write_plan, write_tsv};
+use plimsoll::{
+    Ordering, Place, Plan, Program, Role, Told, Totals, ValueId, write_plan, write_tsv,
+};
 use plimsoll_pack::csv;
+use serde_json::json;
 
 use pictures::Picture;
 pub(crate) use text::write_title;
@@ -24,12 +28,20 @@ pub(crate) struct PlanReport<'a> {
     program: &'a dyn Program,
     plan: &'a Plan,
     totals: Totals,
-    budget: Option<u64>,
-    /// Whether there was a limit in time.
-    is_timed: bool,
-    /// What is used of it at other dims.
-    corners: &'a [(String, u64)],
+    asked: Asked<'a>,
     pictures: Vec<Picture>,
+}
+
+/// What was asked of a plan, and what was found on the way.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) budget: Option<u64>,
+    /// Whether there was a limit in time.
+    pub(crate) is_timed: bool,
+    /// What is used of the arena at other dims.
+    pub(crate) corners: &'a [(String, u64)],
+    /// The order that was searched for.
+    pub(crate) ordering: Option<&'a Ordering>,
 }
 
 impl<'a> PlanReport<'a> {
@@ -37,19 +49,34 @@ impl<'a> PlanReport<'a> {
         source: &'a Source,
         program: &'a dyn Program,
         plan: &'a Plan,
-        budget: Option<u64>,
-        is_timed: bool,
-        corners: &'a [(String, u64)],
+        asked: Asked<'a>,
     ) -> Self {
         let totals = Totals::new(program, plan);
         let pictures = Picture::all(program, plan);
-        PlanReport { source, program, plan, totals, budget, is_timed, corners, pictures }
+        PlanReport { source, program, plan, totals, asked, pictures }
+    }
+
+    /// What was found on the way, for the JSON.
+    fn found(&self) -> Told {
+        let mut found = Told::new();
+        if let Some(Ordering { schedule, .. }) = self.asked.ordering {
+            let status = if schedule.is_optimal() { "optimal" } else { "feasible" };
+            found
+                .insert("schedule_lower_bound_bytes".to_owned(), json!(schedule.arena_bound_bytes));
+            found.insert("schedule_status".to_owned(), json!(status));
+        }
+        if !self.asked.corners.is_empty() {
+            let used: BTreeMap<&str, u64> =
+                self.asked.corners.iter().map(|(at, used)| (&at[..], *used)).collect();
+            found.insert("used_bytes_at".to_owned(), json!(used));
+        }
+        found
     }
 
     /// Why the answer is no, in a line; `None` if it is yes.
     pub(crate) fn refusal(&self) -> Option<String> {
         let (arena, bound) = (self.totals.arena_bytes, self.totals.lower_bound_bytes);
-        let budget = self.budget.filter(|budget| arena > *budget)?;
+        let budget = self.asked.budget.filter(|budget| arena > *budget)?;
         let hope = if bound > budget {
             format!("the lower bound of {bound} is above it too, so no packing of this order fits")
         } else {
@@ -60,7 +87,7 @@ impl<'a> PlanReport<'a> {
 
     /// Writes the plan as JSON.
     pub(crate) fn write_json(&self, out: &mut dyn Write, told: Told) -> io::Result<()> {
-        out.write_all(write_plan(self.program, self.plan, told).as_bytes())
+        out.write_all(write_plan(self.program, self.plan, told, self.found()).as_bytes())
     }
 
     /// Writes a row for each value that has a place of its own.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use plimsoll::{Execution, ValueId};
+use plimsoll::{Execution, Ordering, ValueId};
 use plimsoll_pack::Limit;
 
 use super::peak::Peak;
@@ -58,7 +58,7 @@ impl PlanReport<'_> {
         if let Some(limit) = limit {
             line(out, "stopped by", limit_in_words(limit))?;
         }
-        if self.is_timed && limit != Some(Limit::Stopped) {
+        if self.asked.is_timed && limit != Some(Limit::Stopped) {
             line(out, "time limit", "not reached")?;
         }
         if !self.plan.derivation.won_by.is_empty() {
@@ -85,10 +85,13 @@ impl PlanReport<'_> {
                 count(limits, "size depends", "sizes depend", "on data; planned is the limit");
             line(out, "limits", &what)?;
         }
-        for (at, used) in self.corners {
+        if let Some(ordering) = self.asked.ordering {
+            line(out, "order", &order_in_words(ordering))?;
+        }
+        for (at, used) in self.asked.corners {
             line(out, "in use", &format!("{} at {}", size::long(*used), one_line(at)))?;
         }
-        let Some(budget) = self.budget else { return Ok(()) };
+        let Some(budget) = self.asked.budget else { return Ok(()) };
         let verdict = match budget.checked_sub(totals.arena_bytes) {
             Some(0) => "fits exactly".to_owned(),
             Some(spare) => format!("fits, {} to spare", size::long(spare)),
@@ -190,4 +193,22 @@ fn where_bytes_are(Split { inside, outside }: Split) -> String {
             format!("{} in the arena, {} outside", size::long(inside), size::long(outside))
         }
     }
+}
+
+/// Which order it is, and how far it is from the best that could be.
+fn order_in_words(ordering: &Ordering) -> String {
+    let Ordering { steps, schedule } = ordering;
+    let best = schedule.is_optimal();
+    let which = match steps {
+        None if best => "that of the file".to_owned(),
+        None => "that of the file, no better one was found".to_owned(),
+        Some(_) => {
+            let saved = schedule.own_peak_bytes - schedule.peak_bytes;
+            format!("not that of the file: {} less alive at the peak", size::short(saved))
+        }
+    };
+    if best {
+        return format!("{which}; no order has less");
+    }
+    format!("{which}; no order gets below {}", size::short(schedule.arena_bound_bytes))
 }
