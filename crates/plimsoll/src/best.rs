@@ -48,3 +48,45 @@ fn arena(program: &ScheduledGraph<'_>, options: Options) -> Option<u64> {
     let plan = plan(program, &options).ok()?;
     Some(plan.banks.iter().map(|bank| bank.bytes).sum())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LoweringOptions, text};
+
+    /// Two branches, each large at first and small at its end, begun before either is finished.
+    const BRANCHES: &str = "input x: f32[16]\na: f32[256] = matmul(x, x)\n\
+        b: f32[256] = matmul(x, x)\nc: f32[16] = sum(a)\nd: f32[16] = sum(b)\n\
+        y: f32[16] = matmul(c, d)\noutput y\n";
+
+    fn ordered(lines: &str) -> Option<(Vec<String>, Ordering)> {
+        let graph = text::parse(&format!("plim 1\n{lines}")).unwrap_or_else(|e| panic!("{e}"));
+        let program = ScheduledGraph::new(&graph, &LoweringOptions::default()).unwrap();
+        let ordering = best_order(&program, &Options::default(), OrderEffort::Default)?;
+        let steps = ordering.steps.iter().flatten();
+        let names = steps.map(|step| program.step_name(*step).into_owned()).collect();
+        Some((names, ordering))
+    }
+
+    #[test]
+    fn a_branch_is_finished_before_the_next_begins() {
+        let (names, ordering) = ordered(BRANCHES).unwrap();
+        assert_eq!(names, ["a", "c", "b", "d", "y"]);
+        let Schedule { own_peak_bytes, peak_bytes, arena_bound_bytes, .. } = ordering.schedule;
+        assert_eq!((own_peak_bytes, peak_bytes, arena_bound_bytes), (2112, 1152, 1088));
+    }
+
+    #[test]
+    fn what_is_best_already_is_kept() {
+        let (names, ordering) =
+            ordered("input x: f32[16]\na: f32[16] = exp(x)\nb: f32[16] = exp(a)\noutput b\n")
+                .unwrap();
+        assert_eq!((names.len(), ordering.steps), (0, None));
+        assert!(ordering.schedule.is_optimal());
+    }
+
+    #[test]
+    fn there_is_nothing_to_order_where_steps_are_not_in_order() {
+        assert_eq!(ordered(&format!("execution partial\n{BRANCHES}")), None);
+    }
+}
