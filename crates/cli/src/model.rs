@@ -11,7 +11,7 @@ use bytes::Bytes;
 use clap::{Args, ValueEnum};
 use plimsoll::at_sizes::used_at;
 use plimsoll::model::Model;
-use plimsoll::shape::{self, Bindings};
+use plimsoll::shape::{self, Bindings, Inferred};
 use plimsoll::training_json::TrainingJsonError;
 use plimsoll::{
     Graph, Kernels, LoweringError, LoweringOptions, Plan, Preset, ScheduledGraph, Told, Width,
@@ -23,6 +23,7 @@ use serde_json::{Value, json};
 
 use crate::dims::{DimArgs, Dims, ToldDims};
 use crate::input::{Source, text_of};
+use crate::output;
 
 /// A little network, for those who have no model at hand.
 const SAMPLE: &[u8] = include_bytes!("../samples/plan.onnx");
@@ -258,9 +259,12 @@ impl Lowering {
         let infer = |bindings: &Bindings| {
             shape::infer(&model, bindings).map_err(|error| anyhow!("{source}: {error}"))
         };
-        let graph = infer(&self.dims.largest())?;
+        let Inferred { graph, refused } = infer(&self.dims.largest())?;
+        for refused in refused {
+            output::note(&format!("{source}: {refused}; planned without it"));
+        }
         let corners = self.dims.corners().into_iter();
-        let corners = corners.map(|(name, bindings)| Ok((name, infer(&bindings)?)));
+        let corners = corners.map(|(name, bindings)| Ok((name, infer(&bindings)?.graph)));
         Ok(Loaded { graph, corners: corners.collect::<Result<_>>()? })
     }
 
