@@ -60,8 +60,8 @@ fn taking(dims: Vec<Option<Dim>>) -> ModelProto {
     model(17, graph(vec![shaped("x", F32, dims)], vec![shaped("y", F32, vec![])], vec![relu]))
 }
 
-fn symbol(name: &str) -> Option<Dim> {
-    Some(Dim::DimParam(name.to_owned()))
+fn symbol(name: &str) -> Dim {
+    Dim::DimParam(name.to_owned())
 }
 
 #[test]
@@ -133,7 +133,11 @@ fn what_has_no_size() {
 
 #[test]
 fn dims_that_are_not_said() {
-    let open = encode(&taking(vec![symbol("batch"), symbol("length"), Some(Dim::DimValue(4))]));
+    let open = encode(&taking(vec![
+        Some(symbol("batch")),
+        Some(symbol("length")),
+        Some(Dim::DimValue(4)),
+    ]));
     assert_eq!(
         refused("unbound", &open, &["--dim", "batch=2"]),
         "symbol `length` is not bound: it is axis 1 of input `x` (say it with --dim NAME=N)"
@@ -189,8 +193,10 @@ fn a_branch_that_cannot_run_is_noted() {
 /// `y` is `x`, of `[seq, 4]`, and something of `[others, 4]`, added up behind a `Relu`.
 fn ranged(others: Option<Dim>) -> Vec<u8> {
     let four = || Some(Dim::DimValue(4));
-    let inputs =
-        vec![shaped("x", F32, vec![symbol("seq"), four()]), shaped("w", F32, vec![others, four()])];
+    let inputs = vec![
+        shaped("x", F32, vec![Some(symbol("seq")), four()]),
+        shaped("w", F32, vec![others, four()]),
+    ];
     let nodes = vec![
         node("relu", "Relu", &["x"], &["a"]),
         node("add", "Add", &["a", "w"], &["b"]),
@@ -202,7 +208,7 @@ fn ranged(others: Option<Dim>) -> Vec<u8> {
 
 #[test]
 fn a_range_is_planned_at_its_end_and_holds_at_its_beginning() {
-    let path = file("range", &ranged(symbol("seq")));
+    let path = file("range", &ranged(Some(symbol("seq"))));
     let path = path.to_str().expect("a plain path");
     let args = ["plan", path, "--dim", "seq=1..512", "--align", "1"];
     let output = run(&args);

@@ -166,7 +166,6 @@ impl Generator {
         let made = self.name();
         let (a, dims) = self.pick(scope);
         let (kind, inputs, dims) = match self.rng.below(if depth > 0 { 10 } else { 5 }) {
-            0 => ("Relu", vec![a], dims),
             1 => ("Identity", vec![a], dims),
             2 | 3 => ("Add", vec![a, self.like(scope, &dims)], dims),
             4 if dims.len() == 1 && dims[0] < 12 => {
@@ -175,7 +174,7 @@ impl Generator {
             5 | 6 => return self.branch(scope, depth - 1),
             7 | 8 => return self.iterate(scope, depth - 1),
             9 => match scope.iter().rev().find(|known| known.1.len() == 2).cloned() {
-                Some(sequence) => return self.scan(scope, depth - 1, sequence),
+                Some(sequence) => return self.scan(scope, depth - 1, &sequence),
                 None => ("Relu", vec![a], dims),
             },
             _ => ("Relu", vec![a], dims),
@@ -191,10 +190,10 @@ impl Generator {
         &mut self,
         scope: &[Known],
         depth: usize,
-        inputs: Vec<Known>,
+        inputs: &[Known],
         results: &[Vec<i64>],
     ) -> GraphProto {
-        let mut inside = [scope, &inputs].concat();
+        let mut inside = [scope, inputs].concat();
         let count = self.rng.within(1..5);
         let nodes = self.nodes(&mut inside, count, depth);
         let outputs = results.iter().map(|dims| {
@@ -219,8 +218,8 @@ impl Generator {
 
     fn branch(&mut self, scope: &mut Vec<Known>, depth: usize) -> NodeProto {
         let dims: Vec<_> = self.picked(scope).into_iter().map(|known| known.1).collect();
-        let then = self.body(scope, depth, vec![], &dims);
-        let otherwise = self.body(scope, depth, vec![], &dims);
+        let then = self.body(scope, depth, &[], &dims);
+        let otherwise = self.body(scope, depth, &[], &dims);
         let made = self.made(scope, &dims);
         let outputs: Vec<&str> = made.iter().map(String::as_str).collect();
         node(&made[0], "If", &["condition"], &outputs)
@@ -240,7 +239,7 @@ impl Generator {
         if element.len() == 1 {
             dims.push(element.clone());
         }
-        let mut repeated = self.body(scope, depth, inputs, &dims);
+        let mut repeated = self.body(scope, depth, &inputs, &dims);
         repeated.input.insert(0, value(&trip, I64, &[]));
         repeated.input.insert(1, value(&go, BOOL, &[]));
         repeated.output.insert(0, value(&go, BOOL, &[]));
@@ -254,11 +253,11 @@ impl Generator {
         node(&made[0], "Loop", &operands, &outputs).with(body("body", repeated))
     }
 
-    fn scan(&mut self, scope: &mut Vec<Known>, depth: usize, sequence: Known) -> NodeProto {
+    fn scan(&mut self, scope: &mut Vec<Known>, depth: usize, sequence: &Known) -> NodeProto {
         let (state, dims) = self.pick(scope);
         let element = vec![sequence.1[1]];
-        let inputs = vec![(self.name(), dims.clone()), (self.name(), element.clone())];
-        let scanned = self.body(scope, depth, inputs, &[dims.clone(), element]);
+        let inputs = [(self.name(), dims.clone()), (self.name(), element.clone())];
+        let scanned = self.body(scope, depth, &inputs, &[dims.clone(), element]);
         let made = self.made(scope, &[dims, sequence.1.clone()]);
         node(&made[0], "Scan", &[&state, &sequence.0], &[&made[0], &made[1]])
             .with(int("num_scan_inputs", 1))
