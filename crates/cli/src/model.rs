@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
-use plimsoll::at_sizes::used_at;
+use plimsoll::at_sizes::{DoesNotHold, used_at};
 use plimsoll::model::Model;
-use plimsoll::shape::{self, Bindings};
+use plimsoll::shape::{self, BindingFault, Bindings, Inferred, ShapeError};
 use plimsoll::training_json::TrainingJsonError;
 use plimsoll::{
     Graph, Kernels, LoweringError, LoweringOptions, OrderEffort, Plan, Preset, ScheduledGraph,
@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 
 use crate::dims::{DimArgs, Dims, ToldDims};
 use crate::input::{Source, text_of};
+use crate::output;
 
 /// A little network, for those who have no model at hand.
 const SAMPLE: &[u8] = include_bytes!("../../../corpus/models/sample.onnx");
@@ -253,6 +254,21 @@ fn read_order(path: &Path) -> Result<Order> {
     Ok(Order::Names(names, source))
 }
 
+/// How to say what is not known of inputs, if that is what is wrong.
+fn how_to_bind(error: &ShapeError) -> &'static str {
+    let ShapeError::Bindings(faults) = error else { return "" };
+    let any = |kind: fn(&BindingFault) -> bool| faults.iter().any(kind);
+    let symbol = any(|fault| matches!(fault, BindingFault::Unbound { .. }));
+    let shape =
+        any(|fault| matches!(fault, BindingFault::NoDim { .. } | BindingFault::NoRank { .. }));
+    match (symbol, shape) {
+        (true, false) => " (say it with --dim NAME=N)",
+        (false, true) => " (say it with --input-shape INPUT=N,N)",
+        (true, true) => " (say it with --dim NAME=N or --input-shape INPUT=N,N)",
+        (false, false) => "",
+    }
+}
+
 impl Lowering {
     /// Reads a model, and finds its shapes.
     pub(crate) fn load(&self, source: &Source) -> Result<Loaded> {
@@ -266,11 +282,15 @@ impl Lowering {
             Read::Model(model) => model,
         };
         let infer = |bindings: &Bindings| {
-            shape::infer(&model, bindings).map_err(|error| anyhow!("{source}: {error}"))
+            let inferred = shape::infer(&model, bindings);
+            inferred.map_err(|error| anyhow!("{source}: {error}{}", how_to_bind(&error)))
         };
-        let graph = infer(&self.dims.largest())?;
+        let Inferred { graph, refused } = infer(&self.dims.largest())?;
+        for refused in refused {
+            output::note(&format!("{source}: {refused}; planned without it"));
+        }
         let corners = self.dims.corners().into_iter();
-        let corners = corners.map(|(name, bindings)| Ok((name, infer(&bindings)?)));
+        let corners = corners.map(|(name, bindings)| Ok((name, infer(&bindings)?.graph)));
         Ok(Loaded { graph, corners: corners.collect::<Result<_>>()? })
     }
 
@@ -312,7 +332,11 @@ impl Lowering {
                 (LoweringError::NoSuchValues(_), _, Some(sizes)) => sizes,
                 _ => source,
             };
-            anyhow!(error).context(at_fault.to_string())
+            let how = match &error {
+                LoweringError::UnknownSizes(_) => " (with --sizes)",
+                _ => "",
+            };
+            anyhow!("{at_fault}: {error}{how}")
         })
     }
 
@@ -324,12 +348,27 @@ impl Lowering {
         plan: &Plan,
         source: &Source,
     ) -> Result<Vec<(String, u64)>> {
+        let mut corners = Vec::with_capacity(loaded.corners.len());
+        for (name, used) in self.at_corners(loaded, program, plan, source)? {
+            let used = used.with_context(|| {
+                format!("{source}: the plan does not hold at {name}; try --no-in-place")
+            })?;
+            corners.push((name, used));
+        }
+        Ok(corners)
+    }
+
+    /// What a plan uses at each of the other corners, or why it does not hold there.
+    pub(crate) fn at_corners(
+        &self,
+        loaded: &Loaded,
+        program: &ScheduledGraph<'_>,
+        plan: &Plan,
+        source: &Source,
+    ) -> Result<Vec<(String, Result<u64, DoesNotHold>)>> {
         let used = |(name, graph): &(String, Graph)| {
             let other = self.program(graph, source)?;
-            let used = used_at(program, plan, &other);
-            let used =
-                used.with_context(|| format!("{source}: the plan does not hold at {name}"))?;
-            Ok((name.clone(), used))
+            Ok((name.clone(), used_at(program, plan, &other)))
         };
         loaded.corners.iter().map(used).collect()
     }

@@ -20,7 +20,8 @@ use crate::report::bold;
 const MOST_VIOLATIONS: usize = 10_000;
 
 const EXAMPLES: &str = "\
-Every read of every step must find what was written last, run after run, whoever made the plan.
+Every read of every step must find what was written last, run after run, whoever made the plan; if
+it is for ranges of dims, at every corner of them.
 Widths, sizes, kernels and order are those that the plan tells, unless they are given here. One
 of the files may be - for standard input.
 
@@ -71,6 +72,11 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         .iter()
         .map(|violation| Finding::new(violation, violation.describe(&program, &plan)))
         .collect();
+    for (corner, used) in lowering.at_corners(&loaded, &program, &plan, &model)? {
+        if let Err(why) = used {
+            findings.push(Finding::new(&why, format!("at {corner}: {why}")));
+        }
+    }
     if let Some(trace) = &trace {
         findings.extend(check_trace(&program, &plan, trace)?);
     }

@@ -111,8 +111,8 @@ impl<'m> Reader<'m> {
         let given = call.given();
         let versions = own.or(around.versions);
         let around = Around { versions: &versions, given: &given, path: &call.name };
-        self.declare(&call.function.node, &mut scope, &results, around)?;
-        self.nodes(&call.function.node, &scope, around, nodes)?;
+        let made = self.declare(&call.function.node, &mut scope, &results, around)?;
+        self.nodes(&call.function.node, &made, &scope, around, nodes)?;
         for (name, tensor) in wanted() {
             let from = match scope.own(name) {
                 Some(Known::Tensor(from)) => from,

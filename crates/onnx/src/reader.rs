@@ -98,12 +98,12 @@ impl<'m> Reader<'m> {
         if is_body {
             self.weights(graph, &mut scope, around.path)?;
         }
-        self.declare(&graph.node, &mut scope, &HashMap::new(), around)?;
+        let made = self.declare(&graph.node, &mut scope, &HashMap::new(), around)?;
         for value in graph.value_info.iter().chain(&graph.output) {
             self.annotate(value, &scope)?;
         }
         let mut nodes = Vec::with_capacity(graph.node.len());
-        self.nodes(&graph.node, &scope, around, &mut nodes)?;
+        self.nodes(&graph.node, &made, &scope, around, &mut nodes)?;
         let outputs = graph.output.iter().map(|value| output(value, &scope));
         Ok(Body { inputs, outputs: outputs.collect::<Result<_, _>>()?, nodes })
     }
@@ -176,16 +176,21 @@ impl<'m> Reader<'m> {
     }
 
     /// Gives every name that nodes make a tensor, so that bodies and nodes that are listed earlier
-    /// find it. `results` are those that are there already.
+    /// find it. `results` are those that are there already. Says what each result of each node is.
     pub(crate) fn declare(
         &mut self,
         nodes: &'m [NodeProto],
         scope: &mut Scope<'_, 'm>,
         results: &HashMap<&'m str, TensorId>,
         around: Around<'_, 'm>,
-    ) -> Result<(), OnnxError> {
+    ) -> Result<Vec<Option<TensorId>>, OnnxError> {
+        let mut made = Vec::with_capacity(nodes.iter().map(|node| node.output.len()).sum());
         for (index, node) in nodes.iter().enumerate() {
-            for name in node.output.iter().filter(|name| !name.is_empty()) {
+            for name in &node.output {
+                if name.is_empty() {
+                    made.push(None);
+                    continue;
+                }
                 let result = results.get(name.as_str()).copied();
                 let id =
                     result.unwrap_or_else(|| self.table.add(around.path, Tensor::computed(name)));
@@ -193,9 +198,10 @@ impl<'m> Reader<'m> {
                     let fault = format!("tensor `{name}` is already there");
                     return Err(OnnxError::node(index, node, fault));
                 }
+                made.push(Some(id));
             }
         }
-        Ok(())
+        Ok(made)
     }
 
     /// Keeps what is declared of a tensor that a node makes.
@@ -212,15 +218,19 @@ impl<'m> Reader<'m> {
         Ok(())
     }
 
+    /// Reads nodes. `made` is what they make, one result after the other.
     pub(crate) fn nodes(
         &mut self,
         protos: &'m [NodeProto],
+        mut made: &[Option<TensorId>],
         scope: &Scope<'_, 'm>,
         around: Around<'_, 'm>,
         nodes: &mut Vec<ModelNode>,
     ) -> Result<(), OnnxError> {
         for (index, proto) in protos.iter().enumerate() {
-            let read = self.node(index, proto, scope, around, nodes);
+            let (own, others) = made.split_at(proto.output.len());
+            made = others;
+            let read = self.node(index, proto, results(proto, own), scope, around, nodes);
             read.map_err(|stop| stop.at(index, proto))?;
         }
         Ok(())
@@ -230,6 +240,7 @@ impl<'m> Reader<'m> {
         &mut self,
         index: usize,
         node: &'m NodeProto,
+        outputs: Vec<Option<TensorId>>,
         scope: &Scope<'_, 'm>,
         around: Around<'_, 'm>,
         nodes: &mut Vec<ModelNode>,
@@ -238,7 +249,6 @@ impl<'m> Reader<'m> {
         let left = self.left.checked_sub(attributes.put_in);
         self.left = left.ok_or("the attributes of functions become too large".to_owned())?;
         let mut inputs = operands(node, scope)?;
-        let outputs = results(node, scope);
         let name = self.node_names.unique(around.path, &label(index, node));
         if let Some(function) = self.functions.get(&key(node)).copied() {
             let call = Call { function, name, attributes, inputs, outputs };
@@ -346,13 +356,9 @@ fn captured<'m>(graph: &'m GraphProto, outer: &Scope<'_, 'm>, found: &mut BTreeS
     }
 }
 
-/// The tensors that a node makes, all of which have been declared.
-fn results(node: &NodeProto, scope: &Scope<'_, '_>) -> Vec<Option<TensorId>> {
-    let result = |name: &String| match scope.own(name) {
-        Some(Known::Tensor(id)) => Some(id),
-        _ => None,
-    };
-    let mut results = node.output.iter().map(result).collect();
+/// The tensors that a node makes, without those behind the last that somebody wants.
+fn results(node: &NodeProto, made: &[Option<TensorId>]) -> Vec<Option<TensorId>> {
+    let mut results = made.to_vec();
     // How many parts there are says how long each is.
     if node.op_type() != "Split" {
         trim(&mut results);

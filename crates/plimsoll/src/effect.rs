@@ -73,7 +73,9 @@ pub fn effect(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Effect 
     let copying = |views| Effect { views, copies: true, ..plain.clone() };
     match op {
         Op::Unary | Op::Clamp | Op::Softmax | Op::Norm | Op::Scan => elementwise(&[0]),
-        Op::Scatter | Op::UpdateSlice => Effect { scatters: true, ..elementwise(&[0]) },
+        Op::Scatter | Op::UpdateSlice | Op::Variadic => {
+            Effect { scatters: true, ..elementwise(&[0]) }
+        }
         Op::Binary => elementwise(&[0, 1]),
         Op::Where => elementwise(&[1, 2, 0]),
         Op::Quantize => converting(),

@@ -13,6 +13,9 @@ pub enum Op {
     Unary,
     /// Two elements in (broadcast), one out: `add`, `mul`, `less`, `threshold_backward`.
     Binary,
+    /// Any number of elements in (broadcast), one out. The output is gone over once for each operand,
+    /// so that the later ones are read when it is no longer what the first was.
+    Variadic,
     /// A condition and two branches, element by element.
     Where,
     /// One element in, one out, with bounds as further operands.
@@ -122,7 +125,7 @@ impl Cut {
 }
 
 /// The families and the kinds that mean them. The first kind of each is the family's own name.
-const KINDS: [(&str, &[&str]); 37] = [
+const KINDS: [(&str, &[&str]); 38] = [
     (
         "unary",
         &[
@@ -198,6 +201,7 @@ const KINDS: [(&str, &[&str]); 37] = [
             "xor",
         ],
     ),
+    ("variadic", &[]),
     ("where", &["select"]),
     ("clamp", &["clip"]),
     ("cast", &["convert"]),
@@ -242,6 +246,7 @@ impl Op {
         match self {
             Op::Unary => "unary",
             Op::Binary => "binary",
+            Op::Variadic => "variadic",
             Op::Where => "where",
             Op::Clamp => "clamp",
             Op::Cast => "cast",
@@ -297,10 +302,11 @@ impl Op {
 
     /// One op of every family, without attributes.
     #[must_use]
-    pub fn every() -> [Op; 38] {
+    pub fn every() -> [Op; 39] {
         [
             Op::Unary,
             Op::Binary,
+            Op::Variadic,
             Op::Where,
             Op::Clamp,
             Op::Cast,

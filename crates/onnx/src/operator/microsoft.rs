@@ -29,11 +29,13 @@ pub(super) fn read(draft: &mut Draft<'_, '_>) -> Result<Option<Operator>, Fault>
         "FastGelu" if draft.inputs.len() < 2 => Operator::Unary(Unary::Other),
         "BiasGelu" | "FastGelu" => Operator::Binary(Binary::Other),
         "QLinearAdd" | "QLinearMul" => quantized_binary(draft)?,
-        "BiasAdd" | "BiasSoftmax" | "QLinearLeakyRelu" | "QLinearSigmoid" | "QLinearSoftmax"
-        | "QOrderedGelu" => elementwise(),
+        "BiasAdd" | "BiasSoftmax" | "QLinearLeakyRelu" | "QLinearSigmoid" | "QLinearSoftmax" => {
+            elementwise()
+        }
         "SimplifiedLayerNormalization" => norm(draft),
         "SkipLayerNormalization" | "SkipSimplifiedLayerNormalization" => skip_norm(draft),
-        "GroupNorm" | "Inverse" | "NhwcGroupNorm" => like(vec![Some(0)]),
+        // The last may lay its result out in another order.
+        "GroupNorm" | "Inverse" | "NhwcGroupNorm" | "QOrderedGelu" => like(vec![Some(0)]),
 
         // Products.
         "FusedConv" => Operator::Conv(convolution(attributes)?),

@@ -85,7 +85,6 @@ fn other(kind: &str) -> Option<Operator> {
         "GlobalAveragePool" | "GlobalLpPool" | "GlobalMaxPool" => Operator::GlobalPool,
         "GridSample" => Operator::GridSample,
         "AffineGrid" => Operator::AffineGrid,
-        "CumProd" | "CumSum" => Operator::Cumulate,
         "Hardmax" | "LogSoftmax" | "Softmax" => Operator::Softmax,
         "GroupNormalization"
         | "InstanceNormalization"

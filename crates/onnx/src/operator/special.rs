@@ -1,7 +1,7 @@
 //! All other operators: along axes, products, from nowhere, larger ones.
 
 use plimsoll::Dtype;
-use plimsoll::model::{Attention, Binary, Content, Operator, Recurrence, Reduce, Reduction, Unary};
+use plimsoll::model::{Attention, Binary, Content, Operator, Recurrence, Reduce, Reduction};
 
 use super::layout::axes_before;
 use super::like;
@@ -22,6 +22,9 @@ pub(super) fn read(draft: &mut Draft<'_, '_>) -> Result<Option<Operator>, Fault>
     let axis = |default| attributes.int_or("axis", default);
     Ok(Some(match draft.kind {
         "Clip" => clip(draft)?,
+        "CumProd" | "CumSum" => {
+            Operator::Cumulate { exclusive: attributes.flag("exclusive", false)? }
+        }
         "Mod" => Operator::Binary(Binary::Mod { as_in_c: attributes.flag("fmod", false)? }),
         "Cast" => Operator::Cast(required_dtype(draft)?),
         "BitCast" => Operator::BitCast(required_dtype(draft)?),
@@ -74,11 +77,7 @@ fn made(draft: &Draft<'_, '_>) -> Result<Option<Operator>, Fault> {
         "RandomNormalLike" | "RandomUniformLike" => {
             Operator::RandomLike(attributes.dtype("dtype")?)
         }
-        // It looks at the elements, each of which becomes 0 or 1.
-        "Bernoulli" => match attributes.dtype("dtype")? {
-            Some(dtype) => Operator::Cast(dtype),
-            None => Operator::Unary(Unary::Other),
-        },
+        "Bernoulli" => Operator::Bernoulli(attributes.dtype("dtype")?),
         "Multinomial" => Operator::Multinomial {
             dtype: dtype_or("dtype", Dtype::I32)?,
             samples: attributes.count("sample_size")?.unwrap_or(1),
@@ -127,8 +126,9 @@ fn dropout(draft: &mut Draft<'_, '_>) -> Result<Operator, Fault> {
     {
         draft.store_float(1, "ratio", ratio);
     }
-    // The first masks were of the type of the operand.
-    if draft.version < 10 && draft.wants(1) {
+    // The first masks were of the type of the operand, and the first of all trained unless told.
+    let trains = draft.version < 7 && !draft.attributes.flag("is_test", false)?;
+    if trains || draft.version < 10 && draft.wants(1) {
         return Ok(like(vec![Some(0), Some(0)]));
     }
     Ok(Operator::Dropout)

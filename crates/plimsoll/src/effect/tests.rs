@@ -64,7 +64,7 @@ fn row_by_row_ops_may_overwrite_their_data() {
     for op in [Op::Unary, Op::Clamp, Op::Softmax, Op::Norm, Op::Scan, Op::Copy] {
         assert_eq!(same.overwrites(&op), [(0, 0)], "{op:?}");
     }
-    for op in [Op::Scatter, Op::UpdateSlice] {
+    for op in [Op::Scatter, Op::UpdateSlice, Op::Variadic] {
         assert_eq!(same.overwrites(&op), [(0, 0)], "{op:?}");
     }
     // Another number of bytes: not the same place.

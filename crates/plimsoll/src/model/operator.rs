@@ -59,6 +59,8 @@ pub enum Operator {
     },
     /// Random numbers in the shape of the operand.
     RandomLike(Option<Dtype>),
+    /// A 0 or a 1 for each element, which is how likely the 1 is.
+    Bernoulli(Option<Dtype>),
     /// `logits [batch, classes]`: so many samples of each row.
     Multinomial {
         /// The type.
@@ -256,7 +258,10 @@ pub enum Operator {
         keep_dims: bool,
     },
     /// `x, axis`: running sums or products.
-    Cumulate,
+    Cumulate {
+        /// Whether an element is not part of its own sum.
+        exclusive: bool,
+    },
     /// In the type and shape of the operand, row by row along an axis: softmax, hardmax.
     Softmax,
     /// `x, scale, bias, mean, variance` to `y, mean?, variance?`.

@@ -13,12 +13,13 @@ use crate::shape::Dim;
 pub(super) fn family(operator: &Operator, inputs: &Inputs<'_>, outputs: &[Option<&Fact>]) -> Op {
     match operator {
         Operator::Unary(_) | Operator::Trilu => Op::Unary,
+        Operator::Variadic(_) if inputs.len() > 2 => Op::Variadic,
         Operator::Binary(_)
         | Operator::Variadic(_)
         | Operator::Custom(Custom { effects: Effects::Elementwise, .. }) => Op::Binary,
         Operator::Where => Op::Where,
         Operator::Clip => Op::Clamp,
-        Operator::Cast(_) | Operator::CastLike => Op::Cast,
+        Operator::Cast(_) | Operator::CastLike => cast(inputs, outputs),
         Operator::BitCast(_) => Op::Copy,
         Operator::Quantize(_) | Operator::Dequantize(_) | Operator::DynamicQuantize => Op::Quantize,
         Operator::Dropout => dropout(inputs),
@@ -68,14 +69,16 @@ pub(super) fn family(operator: &Operator, inputs: &Inputs<'_>, outputs: &[Option
         Operator::Resize(_) => Op::Resize,
         Operator::Reduce(_) | Operator::Det => Op::Reduce,
         Operator::ArgReduce { .. } => Op::ArgReduce,
-        Operator::Cumulate => Op::Scan,
+        Operator::Cumulate { exclusive: false } => Op::Scan,
         Operator::Softmax => Op::Softmax,
         Operator::BatchNorm | Operator::LayerNorm { .. } | Operator::Norm => Op::Norm,
         Operator::Recurrent(_) => Op::Rnn,
         Operator::Attention(_) => Op::Attention,
         // Elements depend on others that may have been overwritten, or nothing is known.
         Operator::LocalNorm
+        | Operator::Cumulate { exclusive: true }
         | Operator::RotaryEmbedding
+        | Operator::Bernoulli(_)
         | Operator::Multinomial { .. }
         | Operator::OneHot { .. }
         | Operator::NonZero
@@ -94,6 +97,13 @@ pub(super) fn family(operator: &Operator, inputs: &Inputs<'_>, outputs: &[Option
         | Operator::Scan(_)
         | Operator::Custom(Custom { effects: Effects::Unknown, .. }) => Op::Custom,
     }
+}
+
+/// A cast is one only if both types are known: others must not be taken for equal.
+fn cast(inputs: &Inputs<'_>, outputs: &[Option<&Fact>]) -> Op {
+    let known =
+        |facts: &Inputs<'_>| facts.first().copied().flatten().and_then(|f| f.dtype).is_some();
+    if known(inputs) && known(outputs) { Op::Cast } else { Op::Custom }
 }
 
 /// Dropout drops nothing, unless it may be training.

@@ -2,7 +2,10 @@
 //!
 //! - What depends on nothing but stored tensors is *static*: computed once, when the model is
 //!   loaded. Its nodes take no step. What of it is read in a run comes from outside.
-//! - A branch whose condition is known takes the place of its node. Otherwise the nodes of both
+//! - Nodes are in an order in which they can run, so that those of a body are side by side whatever
+//!   order they are listed in.
+//! - A branch whose condition is known, or whose other branch cannot run, takes the place of its
+//!   node. Otherwise the nodes of both
 //!   run one after the other, as far as memory is concerned, and then the node itself, which
 //!   hands on what the branch that was taken has made.
 //! - A loop begins with a node that sets up what is carried and ends with its own. In between are
@@ -10,37 +13,50 @@
 //!   the end: what they read of the outside, and what is carried. What is collected lives from the
 //!   beginning.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::family::family;
-use super::infer::{Bindings, ShapeError, facts, statics};
+use super::infer::{Bindings, Branch, Found, Order, Refused, ShapeError, found, statics};
 use super::{Dim, Fact, Shape};
 use crate::dtype::Dtype;
 use crate::graph::{Graph, GraphBuilder, GraphError, Node, NodeId, Value, Window};
 use crate::ids::ValueId;
-use crate::model::{Body, Branches, Iteration, Model, ModelNode, Operator, Origin, TensorId};
+use crate::model::{Body, Iteration, Model, ModelNode, Operator, Origin, TensorId};
 use crate::op::Op;
 use crate::program::{AccessKind, Overwrite, Role, View};
 
+/// A model whose shapes were found.
+#[derive(Clone, Debug)]
+pub struct Inferred {
+    /// The model as a graph.
+    pub graph: Graph,
+    /// The branches that are not in it, since they cannot run.
+    pub refused: Vec<Refused>,
+}
+
 /// Finds the shapes of a model, and makes a graph of it.
-pub fn infer(model: &Model, bindings: &Bindings) -> Result<Graph, ShapeError> {
-    let facts = facts(model, bindings)?;
+pub fn infer(model: &Model, bindings: &Bindings) -> Result<Inferred, ShapeError> {
+    let Found { facts, order, refused } = found(model, bindings)?;
     let statics = statics(model, &facts);
     let mut lowering = Lowering {
         model,
         facts: &facts,
         statics: &statics,
+        refused: refused.iter().map(|refused| (&refused.node[..], refused.branch)).collect(),
         builder: GraphBuilder::new(),
         values: vec![None; model.tensors.len()],
     };
-    lowering.model()?;
-    Ok(lowering.builder.finish()?)
+    lowering.model(&order)?;
+    let graph = lowering.builder.finish()?;
+    Ok(Inferred { graph, refused })
 }
 
 struct Lowering<'m> {
     model: &'m Model,
     facts: &'m [Fact],
     statics: &'m [bool],
+    /// The branch of a node that cannot run, by the name of the node.
+    refused: BTreeMap<&'m str, Branch>,
     builder: GraphBuilder,
     /// By tensor, where the graph has one.
     values: Vec<Option<ValueId>>,
@@ -49,12 +65,12 @@ struct Lowering<'m> {
 type Done = Result<(), GraphError>;
 
 impl Lowering<'_> {
-    fn model(&mut self) -> Done {
+    fn model(&mut self, order: &Order) -> Done {
         for input in &self.model.body.inputs {
             let value = self.new_value(*input).with_role(Role::Input);
             self.values[input.index()] = Some(self.builder.value(value)?);
         }
-        self.nodes(&self.model.body.nodes)?;
+        self.nodes(&self.model.body, order)?;
         let mut listed = BTreeSet::new();
         for output in &self.model.body.outputs {
             if listed.insert(*output) {
@@ -65,20 +81,27 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn nodes(&mut self, nodes: &[ModelNode]) -> Done {
-        nodes.iter().try_for_each(|node| self.node(node))
+    fn nodes(&mut self, body: &Body, order: &Order) -> Done {
+        order.steps.iter().try_for_each(|step| self.node(&body.nodes[step.node], &step.bodies))
     }
 
-    fn node(&mut self, node: &ModelNode) -> Done {
+    fn node(&mut self, node: &ModelNode, orders: &[Order]) -> Done {
         let mut outputs = node.outputs.iter().flatten().peekable();
         if outputs.peek().is_some() && outputs.all(|output| self.statics[output.index()]) {
             return Ok(());
         }
-        match &node.operator {
-            Operator::If(branches) => self.branches(node, branches),
-            Operator::Loop(body) => self.iterated(node, &Cycle::of_loop(node, body)),
-            Operator::Scan(scan) => self.iterated(node, &Cycle::of_scan(node, scan)),
-            operator => {
+        match (&node.operator, orders) {
+            (Operator::If(branches), [then, otherwise]) => {
+                let then = Ordered { body: &branches.then, order: then };
+                self.branches(node, then, Ordered { body: &branches.otherwise, order: otherwise })
+            }
+            (Operator::Loop(body), [order]) => {
+                self.iterated(node, &Cycle::of_loop(node, body), order)
+            }
+            (Operator::Scan(scan), [order]) => {
+                self.iterated(node, &Cycle::of_scan(node, scan), order)
+            }
+            (operator, _) => {
                 let fact = |id: &Option<TensorId>| id.map(|id| &self.facts[id.index()]);
                 let inputs: Vec<_> = node.inputs.iter().map(fact).collect();
                 let outputs: Vec<_> = node.outputs.iter().map(fact).collect();
@@ -104,20 +127,20 @@ impl Lowering<'_> {
         self.builder.node(Node { inputs, outputs, ..added })
     }
 
-    fn branches(&mut self, node: &ModelNode, branches: &Branches) -> Done {
+    fn branches(&mut self, node: &ModelNode, then: Ordered<'_>, otherwise: Ordered<'_>) -> Done {
         let condition = node.inputs.first().copied().flatten();
         let known = condition.and_then(|id| self.facts[id.index()].known_ints());
-        match known.as_deref() {
-            Some([0]) => self.taken(node, &branches.otherwise),
-            Some([_]) => self.taken(node, &branches.then),
-            _ => self.either(node, branches),
+        match (known.as_deref(), self.refused.get(&node.name[..])) {
+            (Some([0]), _) | (_, Some(Branch::Then)) => self.taken(node, otherwise),
+            (Some([_]), _) | (_, Some(Branch::Else)) => self.taken(node, then),
+            _ => self.either(node, then, otherwise),
         }
     }
 
     /// The branch that is always taken, in place of the node.
-    fn taken(&mut self, node: &ModelNode, body: &Body) -> Done {
-        self.nodes(&body.nodes)?;
-        let made = self.read_all(body.outputs.iter().copied().map(Some))?;
+    fn taken(&mut self, node: &ModelNode, branch: Ordered<'_>) -> Done {
+        self.nodes(branch.body, branch.order)?;
+        let made = self.read_all(branch.body.outputs.iter().copied().map(Some))?;
         let outputs = self.write_all(node.outputs.iter().copied())?;
         for (output, made) in outputs.iter().zip(&made) {
             if let (Some(output), Some(of)) = (*output, *made) {
@@ -129,10 +152,10 @@ impl Lowering<'_> {
     }
 
     /// Both branches, and the node, which may leave what the first has made where it is.
-    fn either(&mut self, node: &ModelNode, branches: &Branches) -> Done {
-        self.nodes(&branches.then.nodes)?;
-        self.nodes(&branches.otherwise.nodes)?;
-        let made = branches.then.outputs.iter().chain(&branches.otherwise.outputs);
+    fn either(&mut self, node: &ModelNode, then: Ordered<'_>, otherwise: Ordered<'_>) -> Done {
+        self.nodes(then.body, then.order)?;
+        self.nodes(otherwise.body, otherwise.order)?;
+        let made = then.body.outputs.iter().chain(&otherwise.body.outputs);
         let tensors: Vec<_> = node.inputs.iter().copied().chain(made.copied().map(Some)).collect();
         let once = |tensor: &TensorId| {
             tensors.iter().flatten().filter(|other| *other == tensor).count() == 1
@@ -140,7 +163,7 @@ impl Lowering<'_> {
         let inputs = self.read_all(tensors.iter().copied())?;
         let outputs = self.write_all(node.outputs.iter().copied())?;
         let added = self.add(&node.name, node, Op::Custom, inputs, outputs)?;
-        for body in [&branches.then, &branches.otherwise] {
+        for body in [then.body, otherwise.body] {
             for (output, made) in node.outputs.iter().zip(&body.outputs) {
                 let Some(output) = *output else { continue };
                 if once(made) && self.facts[made.index()].shape == self.facts[output.index()].shape
@@ -154,12 +177,12 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn iterated(&mut self, node: &ModelNode, cycle: &Cycle<'_>) -> Done {
+    fn iterated(&mut self, node: &ModelNode, cycle: &Cycle<'_>, order: &Order) -> Done {
         let set_up = self.read_all(node.inputs.iter().copied())?;
         let made = self.write_all(cycle.body.inputs.iter().copied().map(Some))?;
         let name = format!("{}/begin", node.name);
         let begin = self.add(&name, node, Op::Custom, set_up.clone(), made)?;
-        self.nodes(&cycle.body.nodes)?;
+        self.nodes(cycle.body, order)?;
         let handed = self.read_all(cycle.body.outputs.iter().copied().map(Some))?;
         let outputs = self.write_all(node.outputs.iter().copied())?;
         let collected: Vec<_> = outputs.iter().skip(cycle.carried).flatten().copied().collect();
@@ -231,6 +254,13 @@ impl Lowering<'_> {
             fact => Value::new(name, fact.dtype.unwrap_or(Dtype::U8), Shape(vec![Dim::Unknown])),
         }
     }
+}
+
+/// A branch, with the order of its nodes.
+#[derive(Clone, Copy)]
+struct Ordered<'m> {
+    body: &'m Body,
+    order: &'m Order,
 }
 
 /// What runs again and again.

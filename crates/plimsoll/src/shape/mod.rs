@@ -17,8 +17,8 @@ mod rules;
 use std::fmt;
 
 pub use fact::{Fact, Int, Numbers};
-pub use graph::infer;
-pub use infer::{BindingFault, Bindings, ShapeError, facts, statics};
+pub use graph::{Inferred, infer};
+pub use infer::{BindingFault, Bindings, Branch, Refused, ShapeError, facts, statics};
 
 /// One dimension of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

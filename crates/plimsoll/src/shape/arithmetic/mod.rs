@@ -184,7 +184,7 @@ fn from_elements(
         | Operator::ScatterNd
         | Operator::TensorScatter
         | Operator::ArgReduce { .. }
-        | Operator::Cumulate
+        | Operator::Cumulate { .. }
         | Operator::TopK { .. } => None,
         // No shape is reckoned with these.
         Operator::BitCast(_)
@@ -193,6 +193,7 @@ fn from_elements(
         | Operator::DynamicQuantize
         | Operator::Random { .. }
         | Operator::RandomLike(_)
+        | Operator::Bernoulli(_)
         | Operator::Multinomial { .. }
         | Operator::SignalWindow(_)
         | Operator::DepthToSpace { .. }

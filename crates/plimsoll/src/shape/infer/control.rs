@@ -4,19 +4,21 @@
 //! differ from one round to the next are given up, after a few rounds whole shapes are, and at last
 //! everything but the types. So a body is gone through [`ROUNDS`] + 2 times at most.
 
+use std::collections::BTreeMap;
+
 use super::join::{Care, join, widen};
 use super::order::Order;
-use super::{Engine, ShapeError, arithmetic, fault_of};
+use super::{Branch, Engine, Refused, ShapeError, arithmetic, fault_of};
 use crate::dtype::Dtype;
-use crate::model::{Body, Branches, Iteration, ModelNode, TensorId};
+use crate::model::{Body, Branches, Iteration, ModelNode, Operator, TensorId};
 use crate::shape::{Dim, Fact, Int, Numbers};
 
 /// After how many rounds nothing is claimed of what an iteration carries but its type.
 const ROUNDS: usize = 5;
 
 impl Engine<'_> {
-    /// The outputs of a node that runs one of two bodies. If it is known which one, nothing is
-    /// found out of the tensors of the other.
+    /// The outputs of a node that runs one of two bodies. If it is known which one, or if the other
+    /// cannot run, nothing is found out of the tensors of the other.
     pub(super) fn branch(
         &mut self,
         node: &ModelNode,
@@ -24,39 +26,50 @@ impl Engine<'_> {
         then: &Order,
         otherwise: &Order,
     ) -> Result<Vec<Fact>, ShapeError> {
+        check_branch(node, &branches.then)?;
+        check_branch(node, &branches.otherwise)?;
         match self.input(node, 0).and_then(truth) {
-            Some(true) => self.handed_out(node, &branches.then, then),
-            Some(false) => self.handed_out(node, &branches.otherwise, otherwise),
+            Some(true) => self.handed_out(&branches.then, then),
+            Some(false) => self.handed_out(&branches.otherwise, otherwise),
             None => {
-                let then = self.handed_out(node, &branches.then, then)?;
-                let otherwise = self.handed_out(node, &branches.otherwise, otherwise)?;
-                let mut joined = Vec::new();
-                for (then, otherwise) in then.iter().zip(&otherwise) {
-                    same_type(node, then, otherwise)?;
-                    joined.push(join(then, otherwise));
-                }
-                Ok(joined)
+                let then = self.handed_out(&branches.then, then);
+                let otherwise = self.handed_out(&branches.otherwise, otherwise);
+                self.either(node, then, otherwise)
             }
         }
     }
 
     /// What a branch hands out.
-    fn handed_out(
-        &mut self,
-        node: &ModelNode,
-        body: &Body,
-        order: &Order,
-    ) -> Result<Vec<Fact>, ShapeError> {
-        if !body.inputs.is_empty() || body.outputs.len() < node.outputs.len() {
-            let (made, wanted) = (body.outputs.len(), node.outputs.len());
-            let fault = match body.inputs.len() {
-                0 => format!("a branch makes {made} outputs, not {wanted}"),
-                inputs => format!("a branch takes {inputs} inputs, not 0"),
-            };
-            return Err(fault_of(node, fault));
-        }
+    fn handed_out(&mut self, body: &Body, order: &Order) -> Result<Vec<Fact>, ShapeError> {
         self.body(body, order)?;
         Ok(self.outputs(&body.outputs))
+    }
+
+    /// What holds of what either branch hands out. One whose shapes do not fit is none that could
+    /// be taken, so the other counts; what was found in an earlier round counts no longer.
+    fn either(
+        &mut self,
+        node: &ModelNode,
+        then: Result<Vec<Fact>, ShapeError>,
+        otherwise: Result<Vec<Fact>, ShapeError>,
+    ) -> Result<Vec<Fact>, ShapeError> {
+        self.refused.remove(&node.name);
+        let (made, branch, fault) = match (then, otherwise) {
+            (Ok(then), Ok(otherwise)) => {
+                let pairs = then.iter().zip(&otherwise);
+                let joined = pairs.map(|(then, otherwise)| {
+                    same_type(node, then, otherwise)?;
+                    Ok(join(then, otherwise))
+                });
+                return joined.collect();
+            }
+            (Ok(made), Err(fault)) => (made, Branch::Else, fault),
+            (Err(fault), Ok(made)) => (made, Branch::Then, fault),
+            (Err(fault), Err(_)) => return Err(fault),
+        };
+        let refused = Refused { node: node.name.clone(), branch, fault };
+        self.refused.insert(node.name.clone(), refused);
+        Ok(made)
     }
 
     /// The outputs of a node that runs a body over and over.
@@ -208,6 +221,47 @@ impl Engine<'_> {
         let dims = if listed { vec![Dim::Known(1)] } else { Vec::new() };
         let numbers = Some(Numbers::Ints(vec![int]));
         Fact { numbers, ..Fact::of_type(Some(dtype)).with_dims(dims) }
+    }
+}
+
+/// Lists the branches that cannot run, without those inside of others.
+pub(super) fn list_refused(
+    body: &Body,
+    order: &Order,
+    refused: &BTreeMap<String, Refused>,
+    list: &mut Vec<Refused>,
+) {
+    if refused.is_empty() {
+        return;
+    }
+    for step in &order.steps {
+        let node = &body.nodes[step.node];
+        let found = refused.get(&node.name);
+        list.extend(found.cloned());
+        let dead = found.map(|refused| refused.branch);
+        match (&node.operator, &step.bodies[..]) {
+            (Operator::If(branches), [then, otherwise]) => {
+                if dead != Some(Branch::Then) {
+                    list_refused(&branches.then, then, refused, list);
+                }
+                if dead != Some(Branch::Else) {
+                    list_refused(&branches.otherwise, otherwise, refused, list);
+                }
+            }
+            (Operator::Loop(body), [order]) => list_refused(body, order, refused, list),
+            (Operator::Scan(scan), [order]) => list_refused(&scan.body, order, refused, list),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a branch is one that a node can run.
+fn check_branch(node: &ModelNode, body: &Body) -> Result<(), ShapeError> {
+    let (made, wanted) = (body.outputs.len(), node.outputs.len());
+    match body.inputs.len() {
+        0 if made >= wanted => Ok(()),
+        0 => Err(fault_of(node, format!("a branch makes {made} outputs, not {wanted}"))),
+        inputs => Err(fault_of(node, format!("a branch takes {inputs} inputs, not 0"))),
     }
 }
 

@@ -54,6 +54,37 @@ pub enum ShapeError {
     Graph(GraphError),
 }
 
+/// A branch that cannot run, whatever its condition says: its shapes do not fit together. A model is
+/// planned with the other one alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The name of the node that has the branch.
+    pub node: String,
+    /// Which of the two.
+    pub branch: Branch,
+    /// What does not fit.
+    pub fault: ShapeError,
+}
+
+/// One of two branches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it all")]
+pub enum Branch {
+    Then,
+    Else,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Refused { node, branch, fault } = self;
+        let branch = match branch {
+            Branch::Then => "then",
+            Branch::Else => "else",
+        };
+        write!(f, "node `{node}`: its {branch} branch cannot run with these shapes ({fault})")
+    }
+}
+
 impl From<GraphError> for ShapeError {
     fn from(error: GraphError) -> Self {
         ShapeError::Graph(error)

@@ -19,10 +19,10 @@ use std::collections::BTreeMap;
 
 use super::{Dim, Elements, Fact, Shape, arithmetic, rules};
 use crate::model::{Axis, Body, Model, ModelNode, Operator, Origin, Tensor, TensorId};
-use order::Order;
 
 pub use bind::Bindings;
-pub use error::{BindingFault, ShapeError};
+pub use error::{BindingFault, Branch, Refused, ShapeError};
+pub(super) use order::Order;
 pub use statics::statics;
 
 /// How many elements of tensors are reckoned with altogether. After that only
@@ -38,6 +38,21 @@ const VISITS: usize = 16;
 
 /// What is known of every tensor of a model, by its id, inside bodies too.
 pub fn facts(model: &Model, bindings: &Bindings) -> Result<Vec<Fact>, ShapeError> {
+    found(model, bindings).map(|found| found.facts)
+}
+
+/// What is found out about a model.
+pub(super) struct Found {
+    /// What is known of every tensor, by its id.
+    pub(super) facts: Vec<Fact>,
+    /// An order in which its nodes can run.
+    pub(super) order: Order,
+    /// The branches that cannot run, in that order.
+    pub(super) refused: Vec<Refused>,
+}
+
+/// The same, with what else is found on the way.
+pub(super) fn found(model: &Model, bindings: &Bindings) -> Result<Found, ShapeError> {
     let order = order::order(model)?;
     let bound = bind::bind(model, bindings)?;
     let mut facts: Vec<Fact> = model.tensors.iter().map(stored).collect();
@@ -45,9 +60,12 @@ pub fn facts(model: &Model, bindings: &Bindings) -> Result<Vec<Fact>, ShapeError
         facts[id.index()] = fact;
     }
     let visits = order.nodes().saturating_mul(VISITS);
-    let mut engine = Engine { model, facts, symbols: bound.symbols, budget: BUDGET, visits };
+    let (symbols, refused) = (bound.symbols, BTreeMap::new());
+    let mut engine = Engine { model, facts, symbols, refused, budget: BUDGET, visits };
     engine.body(&model.body, &order)?;
-    Ok(engine.facts)
+    let mut refused = Vec::new();
+    control::list_refused(&model.body, &order, &engine.refused, &mut refused);
+    Ok(Found { facts: engine.facts, order, refused })
 }
 
 /// What is known of a tensor whose elements come with the model; nothing of others.
@@ -75,6 +93,8 @@ struct Engine<'a> {
     /// By tensor; nothing is known of those that no node has made yet.
     facts: Vec<Fact>,
     symbols: BTreeMap<String, u64>,
+    /// Branches that could not run when they were gone through last, by the name of the node.
+    refused: BTreeMap<String, Refused>,
     /// How many more elements are reckoned with.
     budget: usize,
     /// How many more nodes are gone through with care.

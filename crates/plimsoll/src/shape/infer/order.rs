@@ -17,14 +17,14 @@ use crate::model::{Body, Model, ModelNode, Origin, TensorId};
 const MOST_NESTED: usize = 128;
 
 /// The order in which the nodes of a body run.
-pub(super) struct Order {
-    pub(super) steps: Vec<Step>,
+pub(in crate::shape) struct Order {
+    pub(in crate::shape) steps: Vec<Step>,
 }
 
 /// A node, with the orders of its bodies.
-pub(super) struct Step {
-    pub(super) node: usize,
-    pub(super) bodies: Vec<Order>,
+pub(in crate::shape) struct Step {
+    pub(in crate::shape) node: usize,
+    pub(in crate::shape) bodies: Vec<Order>,
 }
 
 impl Order {

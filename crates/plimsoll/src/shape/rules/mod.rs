@@ -53,7 +53,7 @@ pub(crate) fn outputs(
         | Operator::ScatterElements { .. }
         | Operator::ScatterNd
         | Operator::TensorScatter
-        | Operator::Cumulate
+        | Operator::Cumulate { .. }
         | Operator::Softmax
         | Operator::Norm
         | Operator::LocalNorm
@@ -61,7 +61,9 @@ pub(crate) fn outputs(
 
         Operator::Fill { dtype, .. } => fill::fill(inputs, *dtype),
         Operator::Range => fill::range(inputs),
-        Operator::EyeLike(dtype) | Operator::RandomLike(dtype) => fill::shaped_like(inputs, *dtype),
+        Operator::EyeLike(dtype) | Operator::RandomLike(dtype) | Operator::Bernoulli(dtype) => {
+            fill::shaped_like(inputs, *dtype)
+        }
         Operator::Random { dtype, dims } => Ok(fill::random(*dtype, dims)),
         Operator::Multinomial { dtype, samples } => fill::multinomial(inputs, *dtype, *samples),
         Operator::SignalWindow(dtype) => fill::signal_window(inputs, *dtype),

@@ -163,3 +163,60 @@ fn a_scan_takes_sequences_apart_and_puts_results_together() {
         assert_eq!(scanning(axis), expected);
     }
 }
+
+/// A node of which one branch, or both, puts `[4]` and `[3]` together.
+fn misfitting(build: &mut Build, misfits: [bool; 2]) -> TensorId {
+    let condition = build.known("condition", Dtype::Bool, &[]);
+    let four = build.known("four", Dtype::F32, &[4]);
+    let three = build.known("three", Dtype::F32, &[3]);
+    let bodies = misfits.map(|misfits| {
+        build.open();
+        let other = if misfits { three } else { four };
+        let sum = build.node(Operator::Binary(Binary::Add), &[four, other]);
+        build.close(&[], &[sum])
+    });
+    let [then, otherwise] = bodies;
+    build.node(if_of(then, otherwise), &[condition])
+}
+
+#[test]
+fn a_branch_that_cannot_run_does_not_count() {
+    for (misfits, branch) in [([true, false], Branch::Then), ([false, true], Branch::Else)] {
+        let mut build = Build::new();
+        let y = misfitting(&mut build, misfits);
+        let model = build.finish(&[y]);
+        let found = super::super::found(&model, &Bindings::default()).expect("one branch can run");
+        assert_eq!(found.facts[y.index()], Fact::new(Dtype::F32, [4]));
+        let refused: Vec<Branch> = found.refused.iter().map(|refused| refused.branch).collect();
+        assert_eq!(refused, [branch]);
+    }
+    let mut build = Build::new();
+    let y = misfitting(&mut build, [true, true]);
+    let error = facts(&build.finish(&[y]), &Bindings::default()).expect_err("neither can run");
+    assert!(matches!(error, ShapeError::Node { .. }), "{error}");
+}
+
+#[test]
+fn what_cannot_run_in_the_first_round_may_in_the_next() {
+    let mut build = Build::new();
+    let three = build.known("three", Dtype::F32, &[3]);
+    let condition = build.known("condition", Dtype::Bool, &[]);
+    let trips = build.known("trips", Dtype::I64, &[]);
+    build.open();
+    let ins: Vec<TensorId> = (0..3).map(|_| build.handed_in()).collect();
+    // Of [3] there is no [4], but of what becomes longer there may be.
+    build.open();
+    let four = build.list(&[4]);
+    let reshaped = build.node(Operator::Reshape { allow_zero: false }, &[ins[2], four]);
+    let then = build.close(&[], &[reshaped]);
+    build.open();
+    let longer = build.node(Operator::Concat { axis: 0 }, &[ins[2], three]);
+    let otherwise = build.close(&[], &[longer]);
+    let next = build.node(if_of(then, otherwise), &[condition]);
+    let body = build.close(&ins, &[ins[1], next]);
+    let inputs = vec![Some(trips), None, Some(three)];
+    let outputs = build.optional(Operator::Loop(Box::new(body)), inputs, 1);
+    let model = build.finish(&outputs);
+    let found = super::super::found(&model, &Bindings::default()).expect("a good model");
+    assert_eq!(found.refused, []);
+}

@@ -31,11 +31,13 @@ fn what_is_random_is_not() {
     let weight = build.model.add(Tensor::stored("weight", Dtype::F32, &[2]));
     let noise = build.node(Operator::RandomLike(None), &[weight]);
     let sum = build.node(Operator::Binary(Binary::Add), &[weight, noise]);
+    let tossed = build.node(Operator::Bernoulli(None), &[weight]);
     let ratio = build.stored(Dtype::F32, &[], Content::Floats(vec![0.5]));
     let (on, off) = (build.truth(true), build.truth(false));
     let dropped = build.node(Operator::Dropout, &[weight, ratio, on]);
     let kept = build.node(Operator::Dropout, &[weight, ratio, off]);
-    assert_eq!(same(build, &[noise, sum, dropped, kept]), [false, false, false, true]);
+    let ids = [noise, sum, tossed, dropped, kept];
+    assert_eq!(same(build, &ids), [false, false, false, false, true]);
 }
 
 /// A loop over `first` whose body also reads `read`: what it makes, what is inside that depends on

@@ -62,6 +62,6 @@ fn norms_keep_the_shape() {
         (Operator::Norm, "f32[2, 3]; f32[3]", "f32[2, 3]"),
         (Operator::LocalNorm, "f32[2, 3]", "f32[2, 3]"),
         (Operator::Softmax, "f32[2, ?]", "f32[2, ?]"),
-        (Operator::Cumulate, "i32[2, <=3]; i64[]", "i32[2, <=3]"),
+        (Operator::Cumulate { exclusive: false }, "i32[2, <=3]; i64[]", "i32[2, <=3]"),
     ]);
 }
