@@ -219,7 +219,7 @@ fn a_range_is_planned_at_its_end_and_holds_at_its_beginning() {
     let plan: Value = serde_json::from_slice(&plan.stdout).expect("JSON");
     assert_eq!(plan["arena_bytes"], 3 * 512 * 16);
     assert_eq!(plan["options"]["dims"]["seq"], "1..512");
-    let used = plan["options"]["used_bytes_at"]["seq=1"].as_u64().expect("a corner");
+    let used = plan["used_bytes_at"]["seq=1"].as_u64().expect("a corner");
     let place = |name: &str| {
         let values = plan["values"].as_array().expect("values");
         let value = values.iter().find(|value| value["name"] == name).expect(name);
