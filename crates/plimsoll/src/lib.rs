@@ -7,6 +7,7 @@ pub mod annotate;
 mod assemble;
 pub mod at_sizes;
 mod banks;
+mod concat;
 mod door;
 mod dtype;
 pub mod effect;
@@ -41,6 +42,7 @@ pub mod verify;
 mod width;
 
 pub use banks::{Homeless, NoRoom};
+pub use concat::{Joined, concat_candidates, join_concats, moved_bytes, without_concats};
 pub use dtype::{Class, Dtype, UnknownDtype};
 pub use fault::{Fault, ProgramError};
 pub use graph::{

@@ -3,6 +3,7 @@
 mod beam;
 mod bound;
 mod course;
+mod cut;
 mod depth_first;
 mod exact;
 mod given;
@@ -11,6 +12,7 @@ mod parts;
 mod scope;
 mod search;
 mod topological;
+mod trail;
 mod windows;
 
 use course::Course;
@@ -78,7 +80,8 @@ pub fn search_order(
 ) -> Result<Schedule, LoweringError> {
     let program = ScheduledGraph::new(graph, lowering)?;
     let waits = program.waits();
-    let course = Course::of(&program, &waits, |_| None, options);
+    let block = |step: StepId| graph.node(program.node_of(step)).block;
+    let course = Course::of(&program, &waits, block, options);
     let own: Vec<u32> = (0..course.len() as u32).collect();
     let found = search::search(&course, effort.work());
     let node = |step: &StepId| program.node_of(*step);

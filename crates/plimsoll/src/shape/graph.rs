@@ -9,6 +9,7 @@
 //!   the nodes of its body, as in one iteration. All that they must find in the next one lives until
 //!   the end: what they read of the outside, and what is carried. What is collected lives from the
 //!   beginning.
+//! - The nodes of both branches, and those of a loop, are a block: no other node runs among them.
 
 use std::collections::BTreeSet;
 
@@ -32,6 +33,8 @@ pub fn infer(model: &Model, bindings: &Bindings) -> Result<Graph, ShapeError> {
         statics: &statics,
         builder: GraphBuilder::new(),
         values: vec![None; model.tensors.len()],
+        block: None,
+        blocks: 0,
     };
     lowering.model()?;
     Ok(lowering.builder.finish()?)
@@ -44,6 +47,10 @@ struct Lowering<'m> {
     builder: GraphBuilder,
     /// By tensor, where the graph has one.
     values: Vec<Option<ValueId>>,
+    /// The block of the nodes that are added: that of the outermost loop or branch around them.
+    block: Option<u32>,
+    /// How many blocks there are.
+    blocks: u32,
 }
 
 type Done = Result<(), GraphError>;
@@ -76,8 +83,12 @@ impl Lowering<'_> {
         }
         match &node.operator {
             Operator::If(branches) => self.branches(node, branches),
-            Operator::Loop(body) => self.iterated(node, &Cycle::of_loop(node, body)),
-            Operator::Scan(scan) => self.iterated(node, &Cycle::of_scan(node, scan)),
+            Operator::Loop(body) => {
+                self.in_a_row(|lowering| lowering.iterated(node, &Cycle::of_loop(node, body)))
+            }
+            Operator::Scan(scan) => {
+                self.in_a_row(|lowering| lowering.iterated(node, &Cycle::of_scan(node, scan)))
+            }
             operator => {
                 let fact = |id: &Option<TensorId>| id.map(|id| &self.facts[id.index()]);
                 let inputs: Vec<_> = node.inputs.iter().map(fact).collect();
@@ -101,7 +112,19 @@ impl Lowering<'_> {
         outputs: Vec<Option<ValueId>>,
     ) -> Result<NodeId, GraphError> {
         let added = Node::new(name, op, &[], &[]).with_kind(&node.kind);
-        self.builder.node(Node { inputs, outputs, ..added })
+        self.builder.node(Node { inputs, outputs, block: self.block, ..added })
+    }
+
+    /// Adds what a function adds, as one block unless it is within one already.
+    fn in_a_row(&mut self, add: impl FnOnce(&mut Self) -> Done) -> Done {
+        if self.block.is_some() {
+            return add(self);
+        }
+        self.block = Some(self.blocks);
+        self.blocks += 1;
+        let done = add(self);
+        self.block = None;
+        done
     }
 
     fn branches(&mut self, node: &ModelNode, branches: &Branches) -> Done {
@@ -110,7 +133,7 @@ impl Lowering<'_> {
         match known.as_deref() {
             Some([0]) => self.taken(node, &branches.otherwise),
             Some([_]) => self.taken(node, &branches.then),
-            _ => self.either(node, branches),
+            _ => self.in_a_row(|lowering| lowering.either(node, branches)),
         }
     }
 

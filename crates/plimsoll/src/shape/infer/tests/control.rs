@@ -163,3 +163,20 @@ fn a_scan_takes_sequences_apart_and_puts_results_together() {
         assert_eq!(scanning(axis), expected);
     }
 }
+
+#[test]
+fn the_nodes_of_a_loop_or_of_branches_are_a_block() {
+    let mut build = Build::new();
+    let x = build.known("x", Dtype::F32, &[4, 6]);
+    let before = build.node(Operator::Unary(Unary::Other), &[x]);
+    let looped = nested_loops(&mut build, 2, before);
+    let condition = build.known("condition", Dtype::Bool, &[]);
+    let [y, ..] = branching(&mut build, condition);
+    let graph = crate::shape::infer(&build.finish(&[looped, y]), &Bindings::default());
+    let graph = graph.expect("shapes that can be found");
+    let blocks: Vec<Option<u32>> = graph.nodes().iter().map(|node| node.block).collect();
+    // The unary; three loops that begin, a concat, and three that end; two branches and their node.
+    let expected =
+        [(1, None), (7, Some(0)), (3, Some(1))].map(|(nodes, block)| vec![block; nodes]).concat();
+    assert_eq!(blocks, expected);
+}
