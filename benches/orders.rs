@@ -111,7 +111,7 @@ fn training(graphs: &[(String, Graph)]) {
 fn searched(graphs: &[(String, Graph)]) {
     println!("\nBytes alive at most by order, and seconds to find it.\n");
     println!(
-        "| graph | nodes | no order is below | of the file | lowest peak first | breadth first | depth first | fast | seconds | default | seconds |"
+        "| graph | nodes | no order is below, with sizes aligned | of the file | lowest peak first | breadth first | depth first | fast | seconds | default | seconds |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     let lowering = LoweringOptions::default();
