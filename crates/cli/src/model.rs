@@ -14,8 +14,9 @@ use plimsoll::model::Model;
 use plimsoll::shape::{self, BindingFault, Bindings, Inferred, ShapeError};
 use plimsoll::training_json::TrainingJsonError;
 use plimsoll::{
-    Graph, Kernels, LoweringError, LoweringOptions, OrderEffort, Plan, Preset, ScheduledGraph,
-    Told, Width, order_by_names, text, training_json,
+    Best, Graph, Kernels, LoweringError, LoweringOptions, NodeId, Options, OrderEffort, Plan,
+    Preset, ScheduledGraph, Told, Tries, Width, best, order_by_names, text, training_json,
+    without_concats,
 };
 use plimsoll_onnx::OnnxError;
 use plimsoll_pack::Effort;
@@ -80,6 +81,17 @@ pub(crate) struct Loaded {
     pub(crate) corners: Vec<(String, Graph)>,
 }
 
+impl Loaded {
+    /// Does without the copies of these concats at the corners too.
+    fn join_corners(&mut self, joined: &[NodeId], source: &Source) -> Result<()> {
+        for (name, graph) in &mut self.corners {
+            *graph = without_concats(graph, joined)
+                .map_err(|error| anyhow!("{source}: at {name}: {error} (try --concat copy)"))?;
+        }
+        Ok(())
+    }
+}
+
 /// What a command line can say about a model beside its file.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ModelArgs {
@@ -98,6 +110,11 @@ pub(crate) struct ModelArgs {
     /// What the kernels can do [default: standard]
     #[arg(long, value_enum, value_name = "NAME")]
     kernels: Option<KernelSet>,
+
+    /// Whether concats copy, or their inputs are made in their place in the output where that does
+    /// not make the arena larger [default: join; a plan that is verified has its own]
+    #[arg(long, value_enum, value_name = "HOW")]
+    concat: Option<Concat>,
 
     /// The order of the nodes: "given" for that of the file, "fast" or "best" to search for one
     /// with less alive, or a file with their names, one a line or as a JSON array [default: best;
@@ -119,6 +136,15 @@ enum KernelSet {
     Views,
     /// Every op writes bytes of its own
     Copying,
+}
+
+/// What becomes of concats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Concat {
+    /// Every concat copies its inputs
+    Copy,
+    /// Inputs are made in their place where that does not make the arena larger
+    Join,
 }
 
 impl KernelSet {
@@ -147,6 +173,9 @@ pub(crate) struct Lowering {
     sizes: BTreeMap<String, u64>,
     sizes_from: Option<Source>,
     order: Order,
+    concat: Concat,
+    /// The concats that do not copy, as a plan tells.
+    joined: Vec<String>,
 }
 
 /// In which order nodes run.
@@ -168,6 +197,7 @@ impl ModelArgs {
         if self.order.is_none() {
             lowering.order = Order::Searched { fast: false };
         }
+        lowering.concat = self.concat.unwrap_or(Concat::Join);
         Ok(lowering)
     }
 
@@ -206,7 +236,16 @@ impl ModelArgs {
             (None, None) => KernelSet::Standard,
         };
         let dims = self.dims.or_as_told(told.dims).with_context(|| format!("{plan}: options"))?;
-        Ok(Lowering { dims, width, kernels, sizes, sizes_from, order })
+        Ok(Lowering {
+            concat: Concat::Copy,
+            joined: told.joined,
+            dims,
+            width,
+            kernels,
+            sizes,
+            sizes_from,
+            order,
+        })
     }
 }
 
@@ -218,6 +257,8 @@ struct Said {
     #[serde(default)]
     sizes: BTreeMap<String, u64>,
     order: Option<ToldOrder>,
+    #[serde(default)]
+    joined: Vec<String>,
     #[serde(flatten)]
     dims: ToldDims,
 }
@@ -294,8 +335,38 @@ impl Lowering {
         Ok(Loaded { graph, corners: corners.collect::<Result<_>>()? })
     }
 
+    /// The same without the copies that a plan tells it does without.
+    pub(crate) fn load_as_told(&self, source: &Source) -> Result<Loaded> {
+        let mut loaded = self.load(source)?;
+        let joined = order_by_names(&loaded.graph, &self.joined);
+        let joined = joined.map_err(|error| anyhow!("{source}: options.joined: {error}"))?;
+        loaded.graph = without_concats(&loaded.graph, &joined)
+            .map_err(|error| anyhow!("{source}: options.joined: {error}"))?;
+        loaded.join_corners(&joined, source)?;
+        Ok(loaded)
+    }
+
+    /// Tries other orders and joined concats, as far as nothing else is said.
+    pub(crate) fn improve(
+        &self,
+        loaded: &mut Loaded,
+        options: &Options,
+        source: &Source,
+    ) -> Result<Best> {
+        let standard = self.kernels == KernelSet::Standard;
+        let tries = Tries {
+            order: self.order_effort(options.pack.effort),
+            join: self.concat == Concat::Join && standard,
+        };
+        let best = best(&loaded.graph, &self.options(), options, tries);
+        let best = best.map_err(|error| self.blamed(error, source))?;
+        loaded.graph.clone_from(&best.graph);
+        loaded.join_corners(&best.vanished, source)?;
+        Ok(best)
+    }
+
     /// How long to search for an order, if one is searched for.
-    pub(crate) fn order_effort(&self, effort: Effort) -> Option<OrderEffort> {
+    fn order_effort(&self, effort: Effort) -> Option<OrderEffort> {
         match (&self.order, effort) {
             (Order::Searched { fast: true }, _) | (Order::Searched { .. }, Effort::Fast) => {
                 Some(OrderEffort::Fast)
@@ -312,10 +383,7 @@ impl Lowering {
         graph: &'g Graph,
         source: &Source,
     ) -> Result<ScheduledGraph<'g>> {
-        let mut options = LoweringOptions::default();
-        options.width = self.width;
-        options.sizes = self.sizes.clone();
-        options.kernels = Kernels::new(self.kernels.preset());
+        let options = self.options();
         let lowered = match &self.order {
             Order::Own | Order::Searched { .. } => ScheduledGraph::new(graph, &options),
             Order::Given => {
@@ -326,18 +394,29 @@ impl Lowering {
                 .map_err(LoweringError::from)
                 .and_then(|order| ScheduledGraph::with_order(graph, &order, &options)),
         };
-        lowered.map_err(|error| {
-            let at_fault = match (&error, &self.order, &self.sizes_from) {
-                (LoweringError::Order(_), Order::Names(_, order), _) => order,
-                (LoweringError::NoSuchValues(_), _, Some(sizes)) => sizes,
-                _ => source,
-            };
-            let how = match &error {
-                LoweringError::UnknownSizes(_) => " (with --sizes)",
-                _ => "",
-            };
-            anyhow!("{at_fault}: {error}{how}")
-        })
+        lowered.map_err(|error| self.blamed(error, source))
+    }
+
+    fn options(&self) -> LoweringOptions {
+        let mut options = LoweringOptions::default();
+        options.width = self.width;
+        options.sizes = self.sizes.clone();
+        options.kernels = Kernels::new(self.kernels.preset());
+        options
+    }
+
+    /// An error with the file that is to blame for it.
+    fn blamed(&self, error: LoweringError, source: &Source) -> anyhow::Error {
+        let at_fault = match (&error, &self.order, &self.sizes_from) {
+            (LoweringError::Order(_), Order::Names(_, order), _) => order,
+            (LoweringError::NoSuchValues(_), _, Some(sizes)) => sizes,
+            _ => source,
+        };
+        let how = match &error {
+            LoweringError::UnknownSizes(_) => " (with --sizes)",
+            _ => "",
+        };
+        anyhow!("{at_fault}: {error}{how}")
     }
 
     /// What a plan uses at the other corners of ranges, at all of which it has to hold.

@@ -8,8 +8,8 @@ use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use plimsoll::annotate::annotate;
 use plimsoll::{
-    Homeless, NoRoom, Ordering, PLAN_FORMAT, PlanError, Program, ScheduledGraph, SharedLayout,
-    Told, VerifiedPlan, best_order, plan_watched, text,
+    Best, Homeless, NoRoom, PLAN_FORMAT, PlanError, Program, ScheduledGraph, SharedLayout, Told,
+    VerifiedPlan, plan_watched, text,
 };
 use serde_json::json;
 
@@ -111,16 +111,19 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let Some(mut options) = args.choices.resolve()? else { return Ok(Answer::Yes) };
     let lowering = args.how_to_read.resolve()?;
     let source = args.model.as_deref().map_or(Source::Sample, Source::named);
-    let loaded = lowering.load(&source)?;
+    let mut loaded = lowering.load(&source)?;
     options.apart = args.choices.apart(&loaded.graph)?;
+    let best = lowering.improve(&mut loaded, &options, &source)?;
     let program = lowering.program(&loaded.graph, &source)?;
-    let effort = lowering.order_effort(options.pack.effort);
-    let ordering = effort.and_then(|effort| best_order(&program, &options, effort));
-    options.schedule = ordering.as_ref().and_then(|ordering| ordering.steps.clone());
+    options.schedule = best.ordering.as_ref().and_then(|ordering| ordering.steps.clone());
 
     let mut told = Told::new();
     lowering.tell(&mut told);
     args.choices.tell(&options, &mut told);
+    if !best.vanished.is_empty() {
+        let names = best.vanished.iter().map(|node| &loaded.graph.node(*node).name);
+        told.insert("joined".to_owned(), json!(names.collect::<Vec<_>>()));
+    }
     if let Some(budget) = args.budget {
         told.insert("budget_bytes".to_owned(), json!(budget));
     }
@@ -135,7 +138,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
                 program: &program,
                 plan: &plan,
                 corners: &corners,
-                ordering: ordering.as_ref(),
+                best: &best,
             };
             args.show(&output, &planned, told)?
         }
@@ -163,18 +166,14 @@ struct Planned<'a> {
     program: &'a ScheduledGraph<'a>,
     plan: &'a VerifiedPlan,
     corners: &'a [(String, u64)],
-    ordering: Option<&'a Ordering>,
+    best: &'a Best,
 }
 
 impl Args {
     fn show(&self, output: &Output<Format>, planned: &Planned<'_>, told: Told) -> Result<Answer> {
-        let Planned { source, program, plan, corners, ordering } = *planned;
-        let asked = Asked {
-            budget: self.budget,
-            is_timed: self.choices.packing.is_timed(),
-            corners,
-            ordering,
-        };
+        let Planned { source, program, plan, corners, best } = *planned;
+        let asked =
+            Asked { budget: self.budget, is_timed: self.choices.packing.is_timed(), corners, best };
         let report = PlanReport::new(source, program, plan, asked);
         output.write(|out| match output.format {
             Format::Text => report.write_text(out),

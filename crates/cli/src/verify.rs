@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let text = plan.text("").with_context(|| plan.to_string())?;
     let told = told(&text).with_context(|| plan.to_string())?;
     let lowering = args.how_to_read.or_as_told(&told, &plan)?;
-    let loaded = lowering.load(&model)?;
+    let loaded = lowering.load_as_told(&model)?;
     let program = lowering.program(&loaded.graph, &model)?;
     let plan = read_plan(&program, &text).with_context(|| plan.to_string())?;
     let mut findings: Vec<Finding> = violations(&program, &plan)

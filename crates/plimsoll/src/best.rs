@@ -1,14 +1,95 @@
-//! The best order of a program: searched for, planned, and taken only where the arena is smaller.
+//! The best of a graph: an order with less alive, concats without copies, each taken only where the
+//! arena is not larger for it.
 //!
-//! A search minimises the bytes alive, and a packing can make more of them. So the order that was
-//! found is held against the program's own by what counts: the arena.
+//! A search minimises the bytes alive, and a packing can make more of them. So what was found is
+//! held against the graph as it is by what counts: the arena.
 
+use crate::concat::{join_concats, moved_bytes};
+use crate::graph::{Graph, NodeId};
 use crate::ids::StepId;
 use crate::options::Options;
 use crate::pipeline::plan;
 use crate::program::{Execution, Program};
 use crate::schedule::{OrderEffort, Schedule, search_steps};
-use crate::scheduled::ScheduledGraph;
+use crate::scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
+
+/// What is tried to make a graph's arena smaller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tries {
+    /// How long to search for an order; `None` to keep the graph's own.
+    pub order: Option<OrderEffort>,
+    /// Whether to do without the copies of concats.
+    pub join: bool,
+}
+
+/// A graph as it is best planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Best {
+    /// The graph, without the copies that it can do without. Ids are as before.
+    pub graph: Graph,
+    /// What came of the search for an order, if there was one.
+    pub ordering: Option<Ordering>,
+    /// The concats whose copies have vanished.
+    pub vanished: Vec<NodeId>,
+    /// The bytes that are moved in a run by steps that do nothing else.
+    pub moved_bytes: u64,
+    /// The same with every copy.
+    pub moved_before: u64,
+}
+
+/// Tries what can be tried, and keeps what makes the arena smaller, or as small with fewer copies.
+pub fn best(
+    graph: &Graph,
+    lowering: &LoweringOptions,
+    options: &Options,
+    tries: Tries,
+) -> Result<Best, LoweringError> {
+    let (ordering, bytes) = ordered(graph, lowering, options, tries)?;
+    let moved = moved_bytes(graph, &lowering.kernels);
+    let plain = || Best {
+        graph: graph.clone(),
+        ordering,
+        vanished: Vec::new(),
+        moved_bytes: moved,
+        moved_before: moved,
+    };
+    if !tries.join {
+        return Ok(plain());
+    }
+    let joined = join_concats(graph, lowering, options);
+    if joined.vanished.is_empty() {
+        return Ok(plain());
+    }
+    let (other, joined_bytes) = ordered(&joined.graph, lowering, options, tries)?;
+    let worse = match (joined_bytes, bytes) {
+        (Some(joined), Some(plain)) => joined > plain,
+        (joined, _) => joined.is_none(),
+    };
+    if worse {
+        return Ok(plain());
+    }
+    Ok(Best {
+        graph: joined.graph,
+        ordering: other,
+        vanished: joined.vanished,
+        moved_bytes: joined.moved,
+        moved_before: joined.moved_before,
+    })
+}
+
+/// The best order of a graph, and its arena, if there is a plan.
+fn ordered(
+    graph: &Graph,
+    lowering: &LoweringOptions,
+    options: &Options,
+    tries: Tries,
+) -> Result<(Option<Ordering>, Option<u64>), LoweringError> {
+    let program = ScheduledGraph::new(graph, lowering)?;
+    let ordering = tries.order.and_then(|effort| best_order(&program, options, effort));
+    let steps = ordering.as_ref().and_then(|ordering| ordering.steps.clone());
+    let bytes = arena(&program, Options { schedule: steps, ..options.clone() });
+    Ok((ordering, bytes))
+}
 
 /// What came of a search for an order.
 #[derive(Clone, Debug, PartialEq, Eq)]

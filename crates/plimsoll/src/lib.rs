@@ -8,6 +8,7 @@ mod assemble;
 pub mod at_sizes;
 mod banks;
 mod best;
+mod concat;
 mod door;
 mod dtype;
 pub mod effect;
@@ -42,7 +43,8 @@ pub mod verify;
 mod width;
 
 pub use banks::{Homeless, NoRoom};
-pub use best::{Ordering, best_order};
+pub use best::{Best, Ordering, Tries, best, best_order};
+pub use concat::{Joined, concat_candidates, join_concats, moved_bytes, without_concats};
 pub use dtype::{Class, Dtype, UnknownDtype};
 pub use fault::{Fault, ProgramError};
 pub use graph::{

@@ -32,7 +32,7 @@ pub(super) fn check(mut graph: Graph) -> Result<Graph, GraphError> {
     check_written(&graph, &aliases)?;
     let folds = Folds::of(&graph, &aliases)?;
     let flow = Flow::of(&graph, &aliases, &folds);
-    order_of(graph.nodes.len(), &flow).map_err(|cycle| cycle_error(&graph, &cycle))?;
+    order_of(&graph, &flow).map_err(|cycle| cycle_error(&graph, &cycle))?;
     Ok(graph)
 }
 

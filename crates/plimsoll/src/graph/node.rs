@@ -62,6 +62,9 @@ pub struct Node {
     pub queue: u32,
     /// Nodes that are certainly over before it begins, beside those that data come from.
     pub after: Vec<NodeId>,
+    /// Its block: the nodes of a block run one after another, in the order of the graph, with no
+    /// other node in between.
+    pub block: Option<u32>,
     /// Whether it is folded into its neighbours and takes no step. Whoever reads an elided output
     /// of it reads its inputs; whoever makes an elided input of it writes its outputs.
     pub elided: bool,
@@ -121,6 +124,7 @@ impl Node {
             windows: Vec::new(),
             queue: 0,
             after: Vec::new(),
+            block: None,
             elided: false,
             notes: BTreeMap::new(),
         }

@@ -106,16 +106,15 @@ impl Reach {
     fn union(&self, units: &[UnitId], all: bool) -> Vec<u64> {
         let mut union = vec![if all { u64::MAX } else { 0 }; self.words];
         if all {
-            if let Some(last) = union.last_mut().filter(|_| self.units % 64 != 0) {
+            if let Some(last) = union.last_mut().filter(|_| !self.units.is_multiple_of(64)) {
                 *last = (1 << (self.units % 64)) - 1;
             }
             return union;
         }
         for unit in units {
             let from = *unit as usize * self.words;
-            for word in 0..self.words {
-                union[word] |= self.bits[from + word];
-            }
+            let reached = &self.bits[from..from + self.words];
+            union.iter_mut().zip(reached).for_each(|(word, bits)| *word |= bits);
             union[*unit as usize / 64] |= 1 << (unit % 64);
         }
         union

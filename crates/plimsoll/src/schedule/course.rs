@@ -97,11 +97,11 @@ impl Course {
         let (buffers, buffer_of) = buffers(program, options);
         let mut course = Course { buffers, ..Course::default() };
         let unit_of = course.divide(program.steps(), block);
-        let touched = touched(program, &buffer_of, &mut course.buffers);
+        let by_step = touched(program, &buffer_of, &mut course.buffers);
         for step in (0..program.steps()).map(StepId::new) {
             let unit = &mut course.units[unit_of[step.index()] as usize];
             unit.before.extend(waits[step.index()].iter().map(|s| unit_of[s.index()]));
-            let touches = &touched[step.index()];
+            let touches = &by_step[step.index()];
             let mut buffers: Vec<BufferId> = touches.iter().map(|(buffer, _)| *buffer).collect();
             buffers.dedup();
             let touch = |buffer: BufferId| Touch { buffer, first: true, last: true };

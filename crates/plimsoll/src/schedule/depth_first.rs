@@ -58,12 +58,12 @@ fn needs(course: &Course, base: &[UnitId]) -> (Vec<u64>, Vec<u64>) {
             .map(|part| (need[*part as usize], hold[*part as usize]))
             .collect();
         parts.sort_by_key(|(need, hold)| Reverse(need.saturating_sub(*hold)));
-        let (mut most, mut held) = (0u64, 0u64);
+        let (mut most, mut sum) = (0u64, 0u64);
         for (need, hold) in parts {
-            most = most.max(held.saturating_add(need));
-            held = held.saturating_add(hold);
+            most = most.max(sum.saturating_add(need));
+            sum = sum.saturating_add(hold);
         }
-        need[*unit as usize] = most.max(held.saturating_add(made));
+        need[*unit as usize] = most.max(sum.saturating_add(made));
         hold[*unit as usize] = made;
     }
     (need, hold)

@@ -9,6 +9,7 @@ use std::collections::{BinaryHeap, HashMap};
 
 use super::course::UnitId;
 use super::scope::{Scope, Set, State};
+use super::trail::{Stop, Trail};
 
 /// What came of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,23 +29,23 @@ pub(crate) fn best_order(scope: &Scope<'_>, floor: u64, limit: u64, work: &mut u
         scope,
         limit,
         reached: HashMap::new(),
-        nodes: Vec::new(),
+        trail: Trail::default(),
         heap: BinaryHeap::new(),
     };
     search.reach(scope.start(floor), None, Vec::new());
     while let Some((_, _, index)) = search.heap.pop() {
-        let state = search.nodes[index].state.clone();
+        let state = search.trail.state(index).clone();
         if search.reached.get(&state.done) != Some(&(state.peak, index)) {
             continue; // Reached again since, at a lower peak.
         }
         if scope.is_over(&state) {
-            return Found::Best(search.path(index), state.peak);
+            return Found::Best(search.trail.order(scope, index), state.peak);
         }
         let Some(left) = work.checked_sub(scope.len() as u64) else { return Found::GaveUp };
         *work = left;
         for unit in scope.ready(&state) {
             let change = scope.change(&state, unit);
-            let next = scope.after(&state, unit, change);
+            let next = state.after(unit, change);
             search.reach(next, Some(index), vec![unit]);
         }
     }
@@ -54,18 +55,11 @@ pub(crate) fn best_order(scope: &Scope<'_>, floor: u64, limit: u64, work: &mut u
 struct Search<'s, 'c> {
     scope: &'s Scope<'c>,
     limit: u64,
-    /// Every set that was reached: its lowest peak, and where it is among the nodes.
+    /// Every set that was reached: its lowest peak, and where it is in the trail.
     reached: HashMap<Set, (u64, usize)>,
-    nodes: Vec<Node>,
+    trail: Trail,
     /// By peak, then those that have run most, then the oldest.
     heap: BinaryHeap<(Reverse<u64>, usize, usize)>,
-}
-
-struct Node {
-    state: State,
-    from: Option<usize>,
-    /// What ran since then.
-    ran: Vec<usize>,
 }
 
 impl Search<'_, '_> {
@@ -78,21 +72,11 @@ impl Search<'_, '_> {
         if self.reached.get(&state.done).is_some_and(|(peak, _)| *peak <= state.peak) {
             return;
         }
-        let index = self.nodes.len();
-        self.reached.insert(state.done.clone(), (state.peak, index));
-        let done = state.done.iter().map(|word| word.count_ones() as usize).sum();
+        let (set, peak) = (state.done.clone(), state.peak);
+        let done = set.iter().map(|word| word.count_ones() as usize).sum();
+        let index = self.trail.push(Stop { state, from, ran });
+        self.reached.insert(set, (peak, index));
         // Indices grow, so that of equals the one that was reached last comes first: depth first.
-        self.heap.push((Reverse(state.peak), done, index));
-        self.nodes.push(Node { state, from, ran });
-    }
-
-    /// The order that led to a node.
-    fn path(&self, mut index: usize) -> Vec<UnitId> {
-        let mut legs = vec![&self.nodes[index].ran];
-        while let Some(from) = self.nodes[index].from {
-            legs.push(&self.nodes[from].ran);
-            index = from;
-        }
-        legs.into_iter().rev().flat_map(|leg| self.scope.named(leg)).collect()
+        self.heap.push((Reverse(peak), done, index));
     }
 }

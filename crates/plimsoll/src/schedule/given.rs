@@ -1,6 +1,6 @@
 //! An order given by the caller: is it one in which the nodes can run?
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use crate::graph::{Flow, Graph, NodeId};
@@ -31,6 +31,13 @@ pub enum OrderError {
         /// What it waits for.
         waits_for: String,
     },
+    /// A node of a block does not come right behind the one before it in the block.
+    Block {
+        /// Its name.
+        node: String,
+        /// What has to be right before it.
+        behind: String,
+    },
 }
 
 impl fmt::Display for OrderError {
@@ -41,6 +48,9 @@ impl fmt::Display for OrderError {
             OrderError::Unknown { node } => write!(f, "there is no node `{node}`"),
             OrderError::TooEarly { node, waits_for } => {
                 write!(f, "node `{node}` comes before `{waits_for}`, for which it waits")
+            }
+            OrderError::Block { node, behind } => {
+                write!(f, "node `{node}` is not right behind `{behind}`, as their block wants it")
             }
         }
     }
@@ -90,7 +100,29 @@ pub(crate) fn check_order(
             return Err(OrderError::TooEarly { node: name(node), waits_for: name(before) });
         }
     }
-    Ok(order.iter().copied().filter(|node| !graph.node(*node).elided).collect())
+    let order: Vec<NodeId> =
+        order.iter().copied().filter(|node| !graph.node(*node).elided).collect();
+    check_blocks(graph, &order)?;
+    Ok(order)
+}
+
+/// Whether the nodes of each block are in a row.
+fn check_blocks(graph: &Graph, order: &[NodeId]) -> Result<(), OrderError> {
+    let mut previous = vec![None; graph.nodes().len()];
+    for pair in order.windows(2) {
+        previous[pair[1].index()] = Some(pair[0]);
+    }
+    let mut latest: BTreeMap<u32, NodeId> = BTreeMap::new();
+    for node in graph.node_ids().filter(|node| !graph.node(*node).elided) {
+        let Some(block) = graph.node(node).block else { continue };
+        if let Some(behind) = latest.insert(block, node)
+            && previous[node.index()] != Some(behind)
+        {
+            let name = |node: NodeId| graph.node(node).name.clone();
+            return Err(OrderError::Block { node: name(node), behind: name(behind) });
+        }
+    }
+    Ok(())
 }
 
 /// The nodes that take a step and that a node waits for, directly or through elided ones.

@@ -23,7 +23,7 @@ impl Rule {
 }
 
 /// How far a chain is followed.
-const LOOK_AHEAD: usize = 12;
+const LOOK_AHEAD: i64 = 12;
 
 /// More ready units than this are not looked ahead from.
 const MOST_CHAINS: usize = 48;
@@ -98,9 +98,9 @@ fn chain(
     for length in 1..=LOOK_AHEAD {
         let Some(unit) = next else { break };
         most = most.max(walk.run(unit));
-        let net = i64::try_from(walk.live()).unwrap_or(i64::MAX).saturating_sub(from);
-        best = best.min((most, net, length as i64));
-        if net <= 0 {
+        let gain = i64::try_from(walk.live()).unwrap_or(i64::MAX).saturating_sub(from);
+        best = best.min((most, gain, length));
+        if gain <= 0 {
             break;
         }
         for behind in course.behind(unit) {

@@ -3,6 +3,7 @@
 mod beam;
 mod bound;
 mod course;
+mod cut;
 mod depth_first;
 mod exact;
 mod given;
@@ -11,6 +12,7 @@ mod parts;
 mod scope;
 mod search;
 mod topological;
+mod trail;
 mod windows;
 
 use course::Course;
@@ -88,10 +90,11 @@ pub(crate) fn search_steps(
     effort: OrderEffort,
 ) -> Schedule {
     let waits = program.waits();
-    let course = Course::of(program, &waits, |_| None, options);
+    let block = |step: StepId| program.graph().node(program.node_of(step)).block;
+    let course = Course::of(program, &waits, block, options);
     let own: Vec<u32> = (0..course.len() as u32).collect();
     let packed = Options { align: 1, ..options.clone() };
-    let packed = Course::of(program, &waits, |_| None, &packed);
+    let packed = Course::of(program, &waits, block, &packed);
     let found = search::search(&course, effort.work());
     let node = |step: &StepId| program.node_of(*step);
     Schedule {

@@ -40,6 +40,19 @@ pub(crate) struct State {
     pub(crate) peak: u64,
 }
 
+impl State {
+    /// The state after a unit.
+    pub(crate) fn after(&self, unit: usize, change: Change) -> State {
+        let mut done = self.done.clone();
+        insert(&mut done, unit);
+        State {
+            done,
+            live: self.live.saturating_add_signed(change.after),
+            peak: self.peak.max(self.live.saturating_add_signed(change.during)),
+        }
+    }
+}
+
 impl<'c> Scope<'c> {
     /// The units `from..to` of an order.
     pub(crate) fn new(course: &'c Course, order: &[UnitId], from: usize, to: usize) -> Self {
@@ -125,17 +138,6 @@ impl<'c> Scope<'c> {
         )
     }
 
-    /// The state after a unit.
-    pub(crate) fn after(&self, state: &State, unit: usize, change: Change) -> State {
-        let mut done = state.done.clone();
-        insert(&mut done, unit);
-        State {
-            done,
-            live: state.live.saturating_add_signed(change.after),
-            peak: state.peak.max(state.live.saturating_add_signed(change.during)),
-        }
-    }
-
     /// Runs everything that can run without harm; gives what ran, in order.
     pub(crate) fn settle(&self, state: &mut State) -> Vec<usize> {
         let mut ran = Vec::new();
@@ -146,7 +148,7 @@ impl<'c> Scope<'c> {
                 (change.after <= 0 && most <= state.peak).then_some((unit, change))
             });
             let Some((unit, change)) = harmless else { return ran };
-            *state = self.after(state, unit, change);
+            *state = state.after(unit, change);
             ran.push(unit);
         }
     }

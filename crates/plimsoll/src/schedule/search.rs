@@ -2,15 +2,19 @@
 //!
 //! 1. Orders by rules: the program's own, depth first, greedy, forwards and backwards. The best is
 //!    kept, part by part between cut points; on a tie the program's own.
-//! 2. Parts with the highest peak are ordered exactly, or by a beam search if they are too large.
-//! 3. Windows around the peak are ordered anew.
+//! 2. Smallest cuts at the highest units say how low the peak can be there.
+//! 3. Parts with the highest peak are ordered exactly, or by a beam search if they are too large.
+//! 4. Windows around the peak are ordered anew.
 //!
 //! It ends where the peak is at the lower bound, or the work is used up. Never worse than the
 //! program's own order.
 
+use std::cmp::Reverse;
+
 use super::beam::beam;
 use super::bound::lower_bound;
 use super::course::{Course, UnitId};
+use super::cut::least_alive;
 use super::depth_first::depth_first;
 use super::exact::{Found, best_order};
 use super::greedy::{Rule, greedy};
@@ -48,12 +52,35 @@ pub(crate) fn search(course: &Course, mut work: u64) -> Ordered {
         peak = course.peak(&order);
     }
     if peak > bound && work > 0 {
+        bound = bound.max(bound_by_cuts(course, &order, bound, &mut work));
         let proven = order_parts(course, &mut order, bound, &mut work);
         bound = bound.max(proven);
         improve(course, &mut order, bound, &mut work);
         peak = course.peak(&order);
+        bound = bound.max(bound_by_cuts(course, &order, bound, &mut work));
     }
     Ordered { order, peak, lower_bound: bound.min(peak) }
+}
+
+/// A better lower bound, from the units with the most alive in an order: no other unit can say
+/// more than what is alive there.
+fn bound_by_cuts(course: &Course, order: &[UnitId], mut bound: u64, work: &mut u64) -> u64 {
+    let alive = course.alive(order);
+    let mut places: Vec<usize> = (0..order.len()).collect();
+    places.sort_by_key(|place| (Reverse(alive[*place]), *place));
+    let mut share = *work / 4;
+    let before = share;
+    for place in places {
+        if alive[place] <= bound {
+            break;
+        }
+        let (least, cost) = least_alive(course, order[place]);
+        bound = bound.max(least);
+        let Some(left) = share.checked_sub(cost) else { break };
+        share = left;
+    }
+    *work -= before - share;
+    bound
 }
 
 /// Orders by rules, made one by one.

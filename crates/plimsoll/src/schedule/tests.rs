@@ -20,7 +20,8 @@ fn program(graph: &Graph) -> ScheduledGraph<'_> {
 }
 
 fn course(program: &ScheduledGraph<'_>) -> Course {
-    Course::of(program, &program.waits(), |_| None, &Options::default())
+    let block = |step| program.graph().node(program.node_of(step)).block;
+    Course::of(program, &program.waits(), block, &Options::default())
 }
 
 fn searched(graph: &Graph, effort: OrderEffort) -> Schedule {
@@ -204,4 +205,83 @@ fn large_graphs_get_orders_that_are_valid_and_always_the_same() {
             assert_eq!(course.peak(&own), schedule.peak_bytes);
         }
     }
+}
+
+/// A graph with some of its nodes in blocks.
+fn in_blocks(rng: &mut Rng, graph: &Graph) -> Graph {
+    let mut builder = crate::GraphBuilder::new();
+    for value in graph.values() {
+        builder.value(value.clone()).expect("names are fresh");
+    }
+    let (mut block, mut left) = (0, 0);
+    for node in graph.nodes() {
+        if left == 0 && rng.chance(30) {
+            (block, left) = (block + 1, rng.within(1..5));
+        }
+        let within = (left > 0).then_some(block);
+        left = u64::saturating_sub(left, 1);
+        builder.node(crate::Node { block: within, ..node.clone() }).expect("names are fresh");
+    }
+    for output in graph.outputs() {
+        builder.output(*output);
+    }
+    builder.finish().expect("rows of a valid order are blocks")
+}
+
+#[test]
+fn blocks_stay_together_in_the_best_order() {
+    let mut rng = Rng::new(7);
+    let mut worse = 0;
+    for _ in 0..1000 {
+        let nodes = rng.within(4..12) as usize;
+        let free = random(&mut rng, nodes, Spice::Everything);
+        let graph = in_blocks(&mut rng, &free);
+        let program = program(&graph);
+        let blocks: Vec<Option<u32>> = graph.nodes().iter().map(|node| node.block).collect();
+        let model = Model::of(&program, &Options::default()).with_rows(&blocks);
+        let best = model.best();
+        let schedule = searched(&graph, OrderEffort::Default);
+        check(&graph, &schedule, best);
+        assert_eq!(schedule.peak_bytes, best, "{}", crate::text::print(&graph));
+        assert!(schedule.is_optimal());
+        worse += usize::from(best > Model::of(&program, &Options::default()).best());
+        let order = any_order(&mut rng, &course(&program));
+        let mirror = course(&program).reversed();
+        let last = mirror.len() as UnitId - 1;
+        let mirrored: Vec<UnitId> = order.iter().rev().map(|unit| last - unit).collect();
+        assert_eq!(course(&program).peak(&order), mirror.peak(&mirrored));
+    }
+    assert!(worse > 50, "{worse}");
+}
+
+#[test]
+fn an_order_that_breaks_a_block_is_rejected() {
+    let text = "plim 1\ninput x: f32[8]\na = relu(x) block 1\nb = relu(x) block 1\nc = relu(x)\n";
+    let graph = crate::text::parse(text).expect("a graph");
+    let lowering = LoweringOptions::default();
+    let ordered = |names: [&str; 3]| {
+        let order = super::order_by_names(&graph, &names).expect("nodes");
+        ScheduledGraph::with_order(&graph, &order, &lowering).map(|_| ()).map_err(|e| e.to_string())
+    };
+    assert_eq!(ordered(["c", "a", "b"]), Ok(()));
+    let broken = Err("node `b` is not right behind `a`, as their block wants it".to_owned());
+    assert_eq!(ordered(["a", "c", "b"]), broken);
+    assert_eq!(ordered(["b", "a", "c"]), broken);
+}
+
+#[test]
+fn blocks_stay_together_where_the_graph_has_them_apart() {
+    let text =
+        "plim 1\ninput x: f32[8]\nb = relu(x) block 1\nc: f32[8] = relu(d) block 1\nd = relu(x)\n";
+    let graph = crate::text::parse(text).expect("a graph");
+    let names: Vec<&str> = crate::topological_order(&graph)
+        .iter()
+        .map(|node| graph.node(*node).name.as_str())
+        .collect();
+    assert_eq!(names, ["d", "b", "c"]);
+    let text =
+        "plim 1\ninput x: f32[8]\nb = relu(x) block 1\nc: f32[8] = relu(d) block 1\nd = relu(b)\n";
+    let error = crate::text::parse(text).expect_err("d has to be between b and c");
+    let expected = "3:1: nodes wait for each other: `b` -> `c` -> `d` -> `b`";
+    assert_eq!(error.to_string(), expected);
 }

@@ -12,6 +12,7 @@
 //!   the nodes of its body, as in one iteration. All that they must find in the next one lives until
 //!   the end: what they read of the outside, and what is carried. What is collected lives from the
 //!   beginning.
+//! - The nodes of both branches, and those of a loop, are a block: no other node runs among them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,6 +46,8 @@ pub fn infer(model: &Model, bindings: &Bindings) -> Result<Inferred, ShapeError>
         refused: refused.iter().map(|refused| (&refused.node[..], refused.branch)).collect(),
         builder: GraphBuilder::new(),
         values: vec![None; model.tensors.len()],
+        block: None,
+        blocks: 0,
     };
     lowering.model(&order)?;
     let graph = lowering.builder.finish()?;
@@ -60,6 +63,10 @@ struct Lowering<'m> {
     builder: GraphBuilder,
     /// By tensor, where the graph has one.
     values: Vec<Option<ValueId>>,
+    /// The block of the nodes that are added: that of the outermost loop or branch around them.
+    block: Option<u32>,
+    /// How many blocks there are.
+    blocks: u32,
 }
 
 type Done = Result<(), GraphError>;
@@ -95,12 +102,10 @@ impl Lowering<'_> {
                 let then = Ordered { body: &branches.then, order: then };
                 self.branches(node, then, Ordered { body: &branches.otherwise, order: otherwise })
             }
-            (Operator::Loop(body), [order]) => {
-                self.iterated(node, &Cycle::of_loop(node, body), order)
-            }
-            (Operator::Scan(scan), [order]) => {
-                self.iterated(node, &Cycle::of_scan(node, scan), order)
-            }
+            (Operator::Loop(body), [order]) => self
+                .in_a_row(|lowering| lowering.iterated(node, &Cycle::of_loop(node, body), order)),
+            (Operator::Scan(scan), [order]) => self
+                .in_a_row(|lowering| lowering.iterated(node, &Cycle::of_scan(node, scan), order)),
             (operator, _) => {
                 let fact = |id: &Option<TensorId>| id.map(|id| &self.facts[id.index()]);
                 let inputs: Vec<_> = node.inputs.iter().map(fact).collect();
@@ -124,7 +129,19 @@ impl Lowering<'_> {
         outputs: Vec<Option<ValueId>>,
     ) -> Result<NodeId, GraphError> {
         let added = Node::new(name, op, &[], &[]).with_kind(&node.kind);
-        self.builder.node(Node { inputs, outputs, ..added })
+        self.builder.node(Node { inputs, outputs, block: self.block, ..added })
+    }
+
+    /// Adds what a function adds, as one block unless it is within one already.
+    fn in_a_row(&mut self, add: impl FnOnce(&mut Self) -> Done) -> Done {
+        if self.block.is_some() {
+            return add(self);
+        }
+        self.block = Some(self.blocks);
+        self.blocks += 1;
+        let done = add(self);
+        self.block = None;
+        done
     }
 
     fn branches(&mut self, node: &ModelNode, then: Ordered<'_>, otherwise: Ordered<'_>) -> Done {
@@ -133,7 +150,7 @@ impl Lowering<'_> {
         match (known.as_deref(), self.refused.get(&node.name[..])) {
             (Some([0]), _) | (_, Some(Branch::Then)) => self.taken(node, otherwise),
             (Some([_]), _) | (_, Some(Branch::Else)) => self.taken(node, then),
-            _ => self.either(node, then, otherwise),
+            _ => self.in_a_row(|lowering| lowering.either(node, then, otherwise)),
         }
     }
 

@@ -52,6 +52,7 @@
 //!             | ( "may_overwrite" | "must_overwrite" ) "(" NAME ":" NAME { "," … } ")"
 //!             | ( "reads" | "writes" ) "(" window { "," window } ")"
 //!             | "queue" NUMBER
+//!             | "block" NUMBER                       runs in a row with the others of it
 //!             | ( "after" | "waits" ) "(" names ")"  nodes that are over before it
 //!             | "elided"                             takes no step: folded into its neighbours
 //!             | "notes" "(" NAME "=" NAME { "," … } ")"

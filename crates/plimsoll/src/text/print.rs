@@ -186,6 +186,9 @@ impl Printer<'_> {
             let names: Vec<String> = node.after.iter().map(|n| self.node_name(*n)).collect();
             let _ = write!(line, " after({})", names.join(", "));
         }
+        if let Some(block) = node.block {
+            let _ = write!(line, " block {block}");
+        }
         if node.elided {
             line.push_str(" elided");
         }

@@ -220,6 +220,7 @@ impl Resolver {
             windows: line.windows.iter().map(|w| self.window(w)).collect::<Result<_, _>>()?,
             queue: line.queue,
             after: line.after.iter().map(|n| self.node_id(n)).collect::<Result<_, _>>()?,
+            block: line.block,
             elided: line.elided,
             notes: notes.collect(),
             ..Node::new(node_name(line), line.op.clone(), &[], &[])

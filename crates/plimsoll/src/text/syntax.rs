@@ -7,7 +7,7 @@ use crate::program::{AccessKind, Execution, Role, Scratch, Storage};
 use crate::shape::Shape;
 
 /// The words of the language. As names they are written in quotes.
-pub(super) const WORDS: [&str; 42] = [
+pub(super) const WORDS: [&str; 43] = [
     "_",
     "after",
     "align",
@@ -15,6 +15,7 @@ pub(super) const WORDS: [&str; 42] = [
     "arena",
     "as",
     "at",
+    "block",
     "bytes",
     "constant",
     "custom",
@@ -121,6 +122,7 @@ pub(super) struct NodeLine {
     pub(super) windows: Vec<WindowText>,
     pub(super) queue: u32,
     pub(super) after: Vec<Name>,
+    pub(super) block: Option<u32>,
     pub(super) elided: bool,
     pub(super) notes: Vec<(Name, String)>,
 }

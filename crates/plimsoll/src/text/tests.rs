@@ -40,7 +40,7 @@ a: f32[4, 8] guard 8, _, b: u8[2] bytes 7 external = custom "my op"(x, _, w) as 
 value later: f32[4, 8]
 value q: f32[8] view later at 32
 t: f32[8, 4] elided = transpose{perm=[1, 0]}(a) elided
-do custom "sync"() as sync
+do custom "sync"() as sync block 3
 s2: f16[8] = Update_Slice(s) as "?" must_overwrite(s2: s)
 later = unary "f"(x) may_overwrite(later: x) must_overwrite(later: x) reads(x from "node 1" until end bytes 0..16) writes(later until sync) after("node 1", "?") notes(key = "a \"b\"\n")
 cut: f32[2, 4] = slice{axis=0, start=1, len=2; axis=1, start=7, len=4, step=-2}(x)

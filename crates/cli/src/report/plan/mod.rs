@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use plimsoll::{
-    Ordering, Place, Plan, Program, Role, Told, Totals, ValueId, write_plan, write_tsv,
+    Best, Ordering, Place, Plan, Program, Role, Told, Totals, ValueId, write_plan, write_tsv,
 };
 use plimsoll_pack::csv;
 use serde_json::json;
@@ -40,8 +40,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) is_timed: bool,
     /// What is used of the arena at other dims.
     pub(crate) corners: &'a [(String, u64)],
-    /// The order that was searched for.
-    pub(crate) ordering: Option<&'a Ordering>,
+    /// What was tried for a smaller arena.
+    pub(crate) best: &'a Best,
 }
 
 impl<'a> PlanReport<'a> {
@@ -59,12 +59,13 @@ impl<'a> PlanReport<'a> {
     /// What was found on the way, for the JSON.
     fn found(&self) -> Told {
         let mut found = Told::new();
-        if let Some(Ordering { schedule, .. }) = self.asked.ordering {
+        if let Some(Ordering { schedule, .. }) = &self.asked.best.ordering {
             let status = if schedule.is_optimal() { "optimal" } else { "feasible" };
             found
                 .insert("schedule_lower_bound_bytes".to_owned(), json!(schedule.arena_bound_bytes));
             found.insert("schedule_status".to_owned(), json!(status));
         }
+        found.insert("moved_bytes".to_owned(), json!(self.asked.best.moved_bytes));
         if !self.asked.corners.is_empty() {
             let used: BTreeMap<&str, u64> =
                 self.asked.corners.iter().map(|(at, used)| (&at[..], *used)).collect();

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use plimsoll::{Execution, Ordering, ValueId};
+use plimsoll::{Best, Execution, Ordering, ValueId};
 use plimsoll_pack::Limit;
 
 use super::peak::Peak;
@@ -85,7 +85,14 @@ impl PlanReport<'_> {
                 count(limits, "size depends", "sizes depend", "on data; planned is the limit");
             line(out, "limits", &what)?;
         }
-        if let Some(ordering) = self.asked.ordering {
+        let Best { vanished, moved_bytes, moved_before, .. } = self.asked.best;
+        if !vanished.is_empty() {
+            let what = count(vanished.len(), "concat is", "concats are", "made in place");
+            let moved =
+                format!("{} instead of {}", size::short(*moved_bytes), size::short(*moved_before));
+            line(out, "joined", &format!("{what}: copies move {moved} in a run"))?;
+        }
+        if let Some(ordering) = &self.asked.best.ordering {
             line(out, "order", &order_in_words(ordering))?;
         }
         for (at, used) in self.asked.corners {

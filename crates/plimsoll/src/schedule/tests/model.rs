@@ -12,6 +12,8 @@ use crate::scheduled::ScheduledGraph;
 pub(super) struct Model {
     pub(super) steps: usize,
     before: Vec<u32>,
+    /// Whether a step has to come right behind the one of the index before it.
+    follows: Vec<bool>,
     scratch: Vec<u64>,
     roots: Vec<Root>,
     /// For each step: outputs that may take over inputs, by root.
@@ -50,6 +52,7 @@ impl Model {
         let mut model = Model {
             steps,
             before: vec![0; steps],
+            follows: vec![false; steps],
             scratch: Vec::new(),
             roots: Vec::new(),
             takeovers: Vec::new(),
@@ -114,6 +117,16 @@ impl Model {
         model
     }
 
+    /// The same, where steps of the same block run in a row.
+    pub(super) fn with_rows(mut self, blocks: &[Option<u32>]) -> Self {
+        for step in 1..self.steps {
+            if blocks[step].is_some() && blocks[step] == blocks[step - 1] {
+                self.follows[step] = true;
+            }
+        }
+        self
+    }
+
     /// What is alive when exactly these steps have run.
     fn alive(&self, done: u32) -> u64 {
         let alive = |root: &&Root| {
@@ -156,7 +169,17 @@ impl Model {
         peak
     }
 
+    /// The steps that can run next. Within a row only the next of it can.
     fn ready(&self, done: u32) -> impl Iterator<Item = usize> + '_ {
+        let has = move |step: usize| done >> step & 1 == 1;
+        let open = (1..self.steps).find(|s| self.follows[*s] && has(s - 1) && !has(*s));
+        self.free(done).filter(move |step| match open {
+            Some(next) => *step == next,
+            None => !self.follows[*step],
+        })
+    }
+
+    fn free(&self, done: u32) -> impl Iterator<Item = usize> + '_ {
         (0..self.steps).filter(move |step| done >> step & 1 == 0 && self.before[*step] & !done == 0)
     }
 

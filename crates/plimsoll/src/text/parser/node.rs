@@ -32,6 +32,7 @@ impl Parser {
             windows: Vec::new(),
             queue: 0,
             after: Vec::new(),
+            block: None,
             elided: false,
             notes: Vec::new(),
         };
@@ -189,10 +190,10 @@ impl Parser {
             "must_overwrite" => self.overwrites(node, true)?,
             "reads" => self.windows(node, AccessKind::Read)?,
             "writes" => self.windows(node, AccessKind::Write)?,
-            "queue" => {
-                let at = self.at();
-                let queue = u32::try_from(self.number()?);
-                node.queue = queue.map_err(|_| TextError::new(at, TextFault::NumberTooLarge))?;
+            "queue" => node.queue = self.small_number()?,
+            "block" => {
+                once(node.block.is_some())?;
+                node.block = Some(self.small_number()?);
             }
             "after" | "waits" => node.after.extend(self.names("the name of a node")?),
             "elided" => node.elided = true,
@@ -203,6 +204,13 @@ impl Parser {
             }
         }
         Ok(())
+    }
+
+    /// A number of 32 bits.
+    fn small_number(&mut self) -> Parse<u32> {
+        let at = self.at();
+        let number = u32::try_from(self.number()?);
+        number.map_err(|_| TextError::new(at, TextFault::NumberTooLarge))
     }
 
     fn overwrites(&mut self, node: &mut NodeLine, must: bool) -> Parse<()> {

@@ -220,3 +220,20 @@ fn what_cannot_run_in_the_first_round_may_in_the_next() {
     let found = super::super::found(&model, &Bindings::default()).expect("a good model");
     assert_eq!(found.refused, []);
 }
+
+#[test]
+fn the_nodes_of_a_loop_or_of_branches_are_a_block() {
+    let mut build = Build::new();
+    let x = build.known("x", Dtype::F32, &[4, 6]);
+    let before = build.node(Operator::Unary(Unary::Other), &[x]);
+    let looped = nested_loops(&mut build, 2, before);
+    let condition = build.known("condition", Dtype::Bool, &[]);
+    let [y, ..] = branching(&mut build, condition);
+    let graph = crate::shape::infer(&build.finish(&[looped, y]), &Bindings::default());
+    let graph = graph.expect("shapes that can be found").graph;
+    let blocks: Vec<Option<u32>> = graph.nodes().iter().map(|node| node.block).collect();
+    // The unary; three loops that begin, a concat, and three that end; two branches and their node.
+    let expected =
+        [(1, None), (7, Some(0)), (3, Some(1))].map(|(nodes, block)| vec![block; nodes]).concat();
+    assert_eq!(blocks, expected);
+}
