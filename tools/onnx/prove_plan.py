@@ -79,8 +79,7 @@ class Planned:
             node = self.nodes.get(step)
             if node is None:
                 return False
-            views = all("root" in values[output] for output in node.output if output)
-            if node.op_type in ("If", "Loop", "Scan") and not views:
+            if node.op_type in ("If", "Loop", "Scan") and not is_view(node, values):
                 return False
         return True
 
@@ -130,7 +129,7 @@ class Planned:
         for name in plan["schedule"]:
             node = self.nodes[name]
             outputs = [output for output in node.output if output]
-            if all("root" in values[output] for output in outputs):
+            if is_view(node, values):
                 for output in outputs:
                     if output not in arrays:  # A view of something outside of the arena.
                         of = arrays[values[output]["root"]].reshape(-1).view(np.uint8)
@@ -188,6 +187,26 @@ class Planned:
                 buffer = value["buffer"]
                 value["offset"] += new[rows[buffer]["id"]] - old[buffer]
         return plan
+
+
+def is_view(node, values):
+    """Whether all that a node makes are bytes of something that it reads. What is made in its place
+    in something larger is written there."""
+    def span(name):
+        value = values[name]
+        begin = value.get("root_offset", 0)
+        return value.get("root", name), begin, begin + value["bytes"]
+
+    read = [name for name in node.input if name]
+    for graph in (a.g for a in node.attribute if a.type == onnx.AttributeProto.GRAPH):
+        read += [output.name for output in graph.output]
+    spans = [span(name) for name in read if name in values]
+
+    def is_part(name):
+        root, begin, end = span(name)
+        return any(root == of and lo <= begin and end <= hi for of, lo, hi in spans)
+
+    return all(is_part(output) for output in node.output if output)
 
 
 def aligned(size):

@@ -124,8 +124,12 @@ pub fn best_order(
     Some(Ordering { steps: is_better.then_some(steps), schedule })
 }
 
+/// How much work a plan may take that is only compared with others.
+const COMPARED: u64 = 2_000_000;
+
 /// The arena of a plan, if there is one.
-fn arena(program: &ScheduledGraph<'_>, options: Options) -> Option<u64> {
+fn arena(program: &ScheduledGraph<'_>, mut options: Options) -> Option<u64> {
+    options.pack.work = Some(options.pack.work.unwrap_or(COMPARED).min(COMPARED));
     let plan = plan(program, &options).ok()?;
     Some(plan.banks.iter().map(|bank| bank.bytes).sum())
 }

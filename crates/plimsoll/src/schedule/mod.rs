@@ -96,13 +96,16 @@ pub(crate) fn search_steps(
     let packed = Options { align: 1, ..options.clone() };
     let packed = Course::of(program, &waits, block, &packed);
     let found = search::search(&course, effort.work());
+    let mut work = effort.work();
+    let arena_bound = bound::lower_bound(&packed, &own);
+    let arena_bound = search::bound_by_cuts(&packed, &found.order, arena_bound, &mut work);
     let node = |step: &StepId| program.node_of(*step);
     Schedule {
         order: course.steps(&found.order).iter().map(node).collect(),
         peak_bytes: found.peak,
         own_peak_bytes: course.peak(&own),
         lower_bound_bytes: found.lower_bound,
-        arena_bound_bytes: bound::lower_bound(&packed, &own),
+        arena_bound_bytes: arena_bound,
     }
 }
 

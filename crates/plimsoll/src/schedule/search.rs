@@ -64,7 +64,12 @@ pub(crate) fn search(course: &Course, mut work: u64) -> Ordered {
 
 /// A better lower bound, from the units with the most alive in an order: no other unit can say
 /// more than what is alive there.
-fn bound_by_cuts(course: &Course, order: &[UnitId], mut bound: u64, work: &mut u64) -> u64 {
+pub(crate) fn bound_by_cuts(
+    course: &Course,
+    order: &[UnitId],
+    mut bound: u64,
+    work: &mut u64,
+) -> u64 {
     let alive = course.alive(order);
     let mut places: Vec<usize> = (0..order.len()).collect();
     places.sort_by_key(|place| (Reverse(alive[*place]), *place));
