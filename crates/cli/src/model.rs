@@ -359,7 +359,7 @@ impl Lowering {
             join: self.concat == Concat::Join && standard,
         };
         let best = best(&loaded.graph, &self.options(), options, tries);
-        let best = best.map_err(|error| self.blamed(error, source))?;
+        let best = best.map_err(|error| self.blamed(&error, source))?;
         loaded.graph.clone_from(&best.graph);
         loaded.join_corners(&best.vanished, source)?;
         Ok(best)
@@ -394,7 +394,7 @@ impl Lowering {
                 .map_err(LoweringError::from)
                 .and_then(|order| ScheduledGraph::with_order(graph, &order, &options)),
         };
-        lowered.map_err(|error| self.blamed(error, source))
+        lowered.map_err(|error| self.blamed(&error, source))
     }
 
     fn options(&self) -> LoweringOptions {
@@ -406,13 +406,13 @@ impl Lowering {
     }
 
     /// An error with the file that is to blame for it.
-    fn blamed(&self, error: LoweringError, source: &Source) -> anyhow::Error {
-        let at_fault = match (&error, &self.order, &self.sizes_from) {
+    fn blamed(&self, error: &LoweringError, source: &Source) -> anyhow::Error {
+        let at_fault = match (error, &self.order, &self.sizes_from) {
             (LoweringError::Order(_), Order::Names(_, order), _) => order,
             (LoweringError::NoSuchValues(_), _, Some(sizes)) => sizes,
             _ => source,
         };
-        let how = match &error {
+        let how = match error {
             LoweringError::UnknownSizes(_) => " (with --sizes)",
             _ => "",
         };
