@@ -82,6 +82,18 @@ enum NoReuse {
     Of(Vec<Selector>),
 }
 
+/// Whether there are nodes of the kinds that an option selects.
+pub(crate) fn check_kinds(graph: &Graph, selectors: &[Selector], option: &str) -> Result<()> {
+    for selector in selectors {
+        // A range may reach beyond the last: whoever halves ranges need not know where it is.
+        let kind = Selector { range: None, ..selector.clone() };
+        if selected_nodes(graph, &[kind]).is_empty() {
+            bail!("{option}: no node is of kind {:?}", selector.kind);
+        }
+    }
+    Ok(())
+}
+
 fn parse_no_reuse(text: &str) -> Result<NoReuse, String> {
     if text.is_empty() {
         return Ok(NoReuse::Everything);
@@ -123,13 +135,7 @@ impl ChoiceArgs {
             Some(NoReuse::Everything) => return Ok(Apart::Everything),
             Some(NoReuse::Of(selectors)) => selectors,
         };
-        for selector in selectors {
-            // A range may reach beyond the last: whoever halves ranges need not know where it is.
-            let kind = Selector { range: None, ..selector.clone() };
-            if selected_nodes(graph, &[kind]).is_empty() {
-                bail!("--no-reuse: no node is of kind {:?}", selector.kind);
-            }
-        }
+        check_kinds(graph, selectors, "--no-reuse")?;
         Ok(Apart::Values(no_reuse(graph, selectors)))
     }
 

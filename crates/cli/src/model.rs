@@ -15,14 +15,15 @@ use plimsoll::shape::{self, BindingFault, Bindings, Inferred, ShapeError};
 use plimsoll::training_json::TrainingJsonError;
 use plimsoll::{
     Best, Graph, Kernels, LoweringError, LoweringOptions, NodeId, Options, OrderEffort, Plan,
-    Preset, ScheduledGraph, Told, Tries, Width, best, order_by_names, text, training_json,
-    without_concats,
+    Preset, ScheduledGraph, Selector, Told, Tries, Width, best, order_by_names, text,
+    training_json, without_concats,
 };
 use plimsoll_onnx::OnnxError;
 use plimsoll_pack::Effort;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::choices::check_kinds;
 use crate::dims::{DimArgs, Dims, ToldDims};
 use crate::input::{Source, text_of};
 use crate::output;
@@ -111,6 +112,11 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_enum, value_name = "NAME")]
     kernels: Option<KernelSet>,
 
+    /// Nodes whose kernels can do less than the others: what they make are no views, and nothing is
+    /// in place, like Transpose,Relu:0-9
+    #[arg(long, value_name = "NODES", value_delimiter = ',')]
+    own_bytes: Vec<Selector>,
+
     /// Whether concats copy, or their inputs are made in their place in the output where that does
     /// not make the arena larger [default: join; a plan that is verified has its own]
     #[arg(long, value_enum, value_name = "HOW")]
@@ -170,6 +176,7 @@ pub(crate) struct Lowering {
     dims: Dims,
     width: Width,
     kernels: KernelSet,
+    own_bytes: Vec<Selector>,
     sizes: BTreeMap<String, u64>,
     sizes_from: Option<Source>,
     order: Order,
@@ -229,6 +236,13 @@ impl ModelArgs {
             }
             (None, None) => Width::default(),
         };
+        let own_bytes = if self.own_bytes.is_empty() {
+            let read = told.own_bytes.iter().map(|text| text.parse());
+            let read: Result<Vec<Selector>, _> = read.collect();
+            read.with_context(|| format!("{plan}: options.own_bytes"))?
+        } else {
+            self.own_bytes.clone()
+        };
         let kernels = match (self.kernels, told.kernels) {
             (Some(kernels), _) => kernels,
             (None, Some(name)) => KernelSet::from_str(&name, false)
@@ -239,6 +253,7 @@ impl ModelArgs {
         Ok(Lowering {
             concat: Concat::Copy,
             joined: told.joined,
+            own_bytes,
             dims,
             width,
             kernels,
@@ -254,6 +269,8 @@ impl ModelArgs {
 struct Said {
     width: Option<String>,
     kernels: Option<String>,
+    #[serde(default)]
+    own_bytes: Vec<String>,
     #[serde(default)]
     sizes: BTreeMap<String, u64>,
     order: Option<ToldOrder>,
@@ -353,6 +370,7 @@ impl Lowering {
         options: &Options,
         source: &Source,
     ) -> Result<Best> {
+        check_kinds(&loaded.graph, &self.own_bytes, "--own-bytes")?;
         let standard = self.kernels == KernelSet::Standard;
         let tries = Tries {
             order: self.order_effort(options.pack.effort),
@@ -402,6 +420,8 @@ impl Lowering {
         options.width = self.width;
         options.sizes = self.sizes.clone();
         options.kernels = Kernels::new(self.kernels.preset());
+        options.kernels.no_views.clone_from(&self.own_bytes);
+        options.kernels.no_overwrites.clone_from(&self.own_bytes);
         options
     }
 
@@ -460,6 +480,10 @@ impl Lowering {
         self.dims.tell(&mut tell);
         tell("width", json!(self.width.name()));
         tell("kernels", json!(self.kernels.name()));
+        if !self.own_bytes.is_empty() {
+            let texts: Vec<String> = self.own_bytes.iter().map(Selector::to_string).collect();
+            tell("own_bytes", json!(texts));
+        }
         if !self.sizes.is_empty() {
             tell("sizes", json!(self.sizes));
         }

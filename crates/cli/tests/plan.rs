@@ -399,3 +399,20 @@ fn a_better_order_is_found_unless_the_given_one_is_asked_for() {
         assert_eq!(plan["schedule_lower_bound_bytes"].is_null(), order == "given");
     }
 }
+
+#[test]
+fn nodes_whose_kernels_can_do_less_are_told_apart() {
+    let folder = folder("own-bytes");
+    let lines = "input x: f32[16]\na: f32[16] = exp(x)\nb: f32[16] = relu(a)\n\
+                 c: f32[4, 4] = reshape(b)\ny: f32[4, 4] = relu(c)\noutput y\n";
+    let arena = |args: &[&str]| planned_and_verified(&folder, lines, args)["arena_bytes"].clone();
+    assert_eq!(arena(&[]), 64);
+    assert_eq!(arena(&["--own-bytes", "reshape"]), 128);
+    assert_eq!(arena(&["--own-bytes", "relu:0,reshape"]), 128);
+    let bad = run(&["plan", "--own-bytes", "relu:"]);
+    assert_eq!(code(&bad), Some(2));
+    assert!(text(&bad.stderr).contains("does not select nodes"), "{}", text(&bad.stderr));
+    let absent = run(&["plan", "--own-bytes", "frobnicate"]);
+    assert_eq!(code(&absent), Some(2));
+    assert!(text(&absent.stderr).contains("no node is of kind"), "{}", text(&absent.stderr));
+}
