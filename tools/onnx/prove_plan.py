@@ -15,6 +15,7 @@ A model whose outputs are the same with a wrong plan (all weights equal, say) pr
 not counted. Exit status 1 if a plan is wrong, or if nothing is proven.
 """
 
+import argparse
 import csv
 import io
 import json
@@ -232,12 +233,14 @@ def equal(mine, theirs):
 
 
 def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", type=Path)
+    args = parser.parse_args()
     for tool in [PLIMSOLL, SHAPES]:
         if not tool.exists():
-            sys.exit(f"{tool.name} is not built; see --help" if "--help" not in sys.argv else __doc__)
-    if "--help" in sys.argv:
-        sys.exit(__doc__)
-    listed = [(Path(name), {}, {}) for name in sys.argv[1:]] or list(models.packaged())
+            sys.exit(f"{tool.name} is not built; see --help")
+    listed = [(path, {}, {}) for path in args.models] or list(models.packaged())
     passed, failed, silent, skipped = 0, 0, 0, 0
     for path, dims, shapes in listed:
         try:
