@@ -4,6 +4,7 @@ mod follows;
 mod json;
 mod tsv;
 
+pub(crate) use json::root_of;
 pub use json::{PLAN_FORMAT, PlanReadError, Told, read_plan, write_plan};
 pub use tsv::write_tsv;
 
