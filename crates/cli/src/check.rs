@@ -3,18 +3,15 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use anstyle::AnsiColor;
 use anyhow::{Result, bail};
 use plimsoll_pack::csv::Table;
 use plimsoll_pack::{BufferId, Claim, Sweep, Violation, bound, check_at_most};
 use serde::Serialize;
 
 use crate::input::{ProblemArgs, Source};
-use crate::output::{OutputArgs, VerdictFormat};
+use crate::output::{self, OutputArgs};
+use crate::verdict::{self, MOST_VIOLATIONS, VerdictFormat};
 use crate::{Answer, claim, report};
-
-/// More violations than this are not listed.
-const MOST_VIOLATIONS: usize = 10_000;
 
 const EXAMPLES: &str = "\
 The solution is a CSV file with the columns id and offset, in any order of rows, or what
@@ -56,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let verdict = Verdict::new(&table, &claim);
     output.write(|out| match output.format {
         VerdictFormat::Text => verdict.write_text(out),
-        VerdictFormat::Json => verdict.write_json(out),
+        VerdictFormat::Json => output::write_json(out, &verdict),
     })?;
     Ok(if verdict.valid { Answer::Yes } else { Answer::No })
 }
@@ -99,31 +96,12 @@ impl Verdict {
         }
     }
 
-    fn write_json(&self, mut out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut out, self)?;
-        writeln!(out)
-    }
-
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        for violation in &self.violations {
-            writeln!(out, "{}", violation.text)?;
-        }
         let (arena, bound) = (self.arena_bytes, self.lower_bound_bytes);
-        let colour = if self.valid { AnsiColor::Green } else { AnsiColor::Red };
-        let style = colour.on_default().bold();
-        if self.valid {
-            let gap = report::gap(arena, bound);
-            return writeln!(
-                out,
-                "{style}valid{style:#}: arena {arena} bytes, lower bound {bound} bytes, gap {gap}"
-            );
-        }
-        let count = match (self.violations.len(), self.complete) {
-            (1, _) => "1 violation".to_owned(),
-            (n, true) => format!("{n} violations"),
-            (n, false) => format!("more than {n} violations, of which {n} are listed"),
-        };
-        writeln!(out, "{style}not valid{style:#}: {count}")
+        let gap = report::gap(arena, bound);
+        let fine = format!("arena {arena} bytes, lower bound {bound} bytes, gap {gap}");
+        let violations = self.violations.iter().map(|violation| violation.text.as_str());
+        verdict::write_text(out, violations, self.complete, &fine)
     }
 }
 

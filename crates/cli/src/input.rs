@@ -36,6 +36,11 @@ impl Source {
         }
     }
 
+    /// The same; the sample if there is none.
+    pub(crate) fn or_sample(argument: Option<&Path>) -> Source {
+        argument.map_or(Source::Sample, Source::named)
+    }
+
     /// Whether the name ends in `.extension`.
     pub(crate) fn has_extension(&self, extension: &str) -> bool {
         let Source::File(path) = self else { return false };

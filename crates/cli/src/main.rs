@@ -16,10 +16,12 @@ mod model;
 mod output;
 mod packing;
 mod plan;
+mod planning;
 mod report;
 mod shared;
 mod size;
 mod solve;
+mod verdict;
 mod verify;
 
 use std::process::ExitCode;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use anstream::AutoStream;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 
 /// A form in which a command can give its result.
 pub(crate) trait Format: ValueEnum + Copy + PartialEq + Send + Sync + 'static {
@@ -20,26 +21,6 @@ pub(crate) trait Format: ValueEnum + Copy + PartialEq + Send + Sync + 'static {
 
     /// The extension of files of this form, without the dot.
     fn extension(self) -> &'static str;
-}
-
-/// The forms of a verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum VerdictFormat {
-    /// A line for each violation, and a verdict
-    Text,
-    /// One object, for scripts
-    Json,
-}
-
-impl Format for VerdictFormat {
-    const TEXT: Self = VerdictFormat::Text;
-
-    fn extension(self) -> &'static str {
-        match self {
-            VerdictFormat::Text => "txt",
-            VerdictFormat::Json => "json",
-        }
-    }
 }
 
 /// Where to write the result, and in which form.
@@ -87,8 +68,15 @@ fn by_extension<F: Format>(path: &Path) -> Result<F> {
 
 impl<F: Format> Output<F> {
     /// Whether the result is text on standard output, where people see it at once.
-    pub(crate) fn is_read_at_once(&self) -> bool {
+    fn is_read_at_once(&self) -> bool {
         self.path.is_none() && self.format == F::TEXT
+    }
+
+    /// Says on standard error what nobody sees at once in the result.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.is_read_at_once() {
+            note(text);
+        }
     }
 
     /// Writes what `render` gives.
@@ -138,6 +126,12 @@ fn buffered(
     let mut out = BufWriter::new(out);
     render(&mut out)?;
     out.flush()
+}
+
+/// Writes an object as JSON, with a line for each key.
+pub(crate) fn write_json(mut out: &mut dyn Write, object: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut out, object)?;
+    writeln!(out)
 }
 
 /// Says something on standard error, in one line.

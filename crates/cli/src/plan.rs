@@ -4,19 +4,14 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anstyle::AnsiColor;
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use clap::ValueEnum;
-use plimsoll::annotate::annotate;
-use plimsoll::{
-    Best, Homeless, NoRoom, PLAN_FORMAT, PlanError, Program, ScheduledGraph, SharedLayout, Told,
-    VerifiedPlan, plan_watched, text,
-};
+use plimsoll::{Homeless, NoRoom, PLAN_FORMAT, Program, SharedLayout, Told};
 use serde_json::json;
 
-use crate::choices::ChoiceArgs;
 use crate::input::Source;
-use crate::model::ModelArgs;
 use crate::output::{self, Output, OutputArgs};
+use crate::planning::{Planned, PlanningArgs};
 use crate::report::{Asked, PlanReport, bold, write_title};
 use crate::{Answer, size};
 
@@ -57,10 +52,7 @@ pub(crate) struct Args {
     model: Option<PathBuf>,
 
     #[command(flatten)]
-    how_to_read: ModelArgs,
-
-    #[command(flatten)]
-    choices: ChoiceArgs,
+    planning: PlanningArgs,
 
     /// The arena (all banks together) shall have at most this many bytes
     #[arg(long, value_name = "SIZE", value_parser = size::parse, allow_hyphen_values = true)]
@@ -108,105 +100,58 @@ impl output::Format for Format {
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
     let output = args.output.resolve()?;
-    let Some(mut options) = args.choices.resolve()? else { return Ok(Answer::Yes) };
-    let lowering = args.how_to_read.resolve()?;
-    let source = args.model.as_deref().map_or(Source::Sample, Source::named);
-    let mut loaded = lowering.load(&source)?;
-    options.apart = args.choices.apart(&loaded.graph)?;
-    let best = lowering.improve(&mut loaded, &options, &source)?;
-    let program = lowering.program(&loaded.graph, &source)?;
-    options.schedule = best.ordering.as_ref().and_then(|ordering| ordering.steps.clone());
-
-    let mut told = Told::new();
-    lowering.tell(&mut told);
-    args.choices.tell(&options, &mut told);
-    if !best.vanished.is_empty() {
-        let names = best.vanished.iter().map(|node| &loaded.graph.node(*node).name);
-        told.insert("joined".to_owned(), json!(names.collect::<Vec<_>>()));
-    }
+    let source = Source::or_sample(args.model.as_deref());
+    let Some(subject) = args.planning.read(source)? else { return Ok(Answer::Yes) };
+    let improved = subject.improve()?;
+    let program = improved.program()?;
+    let mut told = improved.told();
     if let Some(budget) = args.budget {
         told.insert("budget_bytes".to_owned(), json!(budget));
     }
-    let mut clock = args.choices.packing.start_clock();
-    let planned = plan_watched(&program, &options, &mut |progress| clock.look(progress));
-    drop(clock);
-    let answer = match planned {
-        Ok(plan) => {
-            let corners = lowering.used_at_corners(&loaded, &program, &plan, &source)?;
-            let planned = Planned {
-                source: &source,
-                program: &program,
-                plan: &plan,
+    let source = &improved.subject.source;
+    let answer = match improved.plan(&program)? {
+        Ok(Planned { plan, corners }) => {
+            let asked = Asked {
+                budget: args.budget,
+                is_timed: args.planning.choices.packing.is_timed(),
                 corners: &corners,
-                best: &best,
+                best: &improved.best,
             };
-            args.show(&output, &planned, told)?
+            let report = PlanReport::new(source, &program, &plan, asked);
+            args.show(&output, &report, told)?
         }
-        Err(PlanError::NoRoom(why)) => {
-            refuse(&output, &source, &program, &why, &told)?;
+        Err(why) => {
+            refuse(&output, source, &program, &why, &told)?;
             Answer::No
         }
-        Err(error) => {
-            let blamed = match (&error, args.choices.shared_source()) {
-                (PlanError::Shared(_), Some(shared)) => shared,
-                _ => source,
-            };
-            return Err(anyhow!(error).context(blamed.to_string()));
-        }
     };
-    if source == Source::Sample && !output.is_read_at_once() {
-        output::note("no model given; this is the built-in sample");
+    if *source == Source::Sample {
+        output.note("no model given; this is the built-in sample");
     }
     Ok(answer)
 }
 
-/// A plan, what it is for, and what was found on the way.
-struct Planned<'a> {
-    source: &'a Source,
-    program: &'a ScheduledGraph<'a>,
-    plan: &'a VerifiedPlan,
-    corners: &'a [(String, u64)],
-    best: &'a Best,
-}
-
 impl Args {
-    fn show(&self, output: &Output<Format>, planned: &Planned<'_>, told: Told) -> Result<Answer> {
-        let Planned { source, program, plan, corners, best } = *planned;
-        let asked =
-            Asked { budget: self.budget, is_timed: self.choices.packing.is_timed(), corners, best };
-        let report = PlanReport::new(source, program, plan, asked);
+    fn show(&self, output: &Output<Format>, report: &PlanReport<'_>, told: Told) -> Result<Answer> {
         output.write(|out| match output.format {
             Format::Text => report.write_text(out),
             Format::Json => report.write_json(out, told),
             Format::Tsv => report.write_tsv(out),
             Format::Csv => report.write_csv(out),
             Format::Svg => report.write_svg(out),
-            Format::Plim => write_annotated(out, program, plan),
+            Format::Plim => report.write_plim(out),
         })?;
         if let Some(path) = &self.write_shared {
-            let layout = SharedLayout::from_plan(program, plan);
+            let layout = SharedLayout::from_plan(report.program, report.plan);
             if layout.values.is_empty() {
                 output::note("no param has a place, so none is shared; try --place params,outputs");
             }
             output::to_path(path, &layout.to_json())?;
         }
         let Some(refusal) = report.refusal() else { return Ok(Answer::Yes) };
-        if !output.is_read_at_once() {
-            output::note(&format!("{source}: {refusal}"));
-        }
+        output.note(&format!("{}: {refusal}", report.source));
         Ok(Answer::No)
     }
-}
-
-/// Writes the graph with what the plan says of each node.
-fn write_annotated(
-    out: &mut dyn Write,
-    program: &ScheduledGraph<'_>,
-    plan: &VerifiedPlan,
-) -> io::Result<()> {
-    let mut graph = program.graph().clone();
-    annotate(program, plan).apply(&mut graph);
-    out.write_all(text::print(&graph).as_bytes())
 }
 
 /// Says that there is no plan: in the form that was asked for, where it can say so.
@@ -228,13 +173,11 @@ fn refuse(
         // Without a plan there is nothing to draw or to list.
         Format::Tsv | Format::Csv | Format::Svg | Format::Plim => {}
     }
-    if !output.is_read_at_once() {
-        output::note(&format!("{source}: {word}: {refusal}"));
-    }
+    output.note(&format!("{source}: {word}: {refusal}"));
     Ok(())
 }
 
-fn write_infeasible(mut out: &mut dyn Write, why: &NoRoom, told: &Told) -> io::Result<()> {
+fn write_infeasible(out: &mut dyn Write, why: &NoRoom, told: &Told) -> io::Result<()> {
     let mut object = json!({
         "format": PLAN_FORMAT,
         "arena_bytes": null,
@@ -252,6 +195,5 @@ fn write_infeasible(mut out: &mut dyn Write, why: &NoRoom, told: &Told) -> io::R
         object["misfit"] = why.misfit.iter().map(row).collect();
         object["misfit_irreducible"] = json!(why.irreducible);
     }
-    serde_json::to_writer_pretty(&mut out, &object)?;
-    writeln!(out)
+    output::write_json(out, &object)
 }

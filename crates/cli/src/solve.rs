@@ -79,7 +79,7 @@ impl output::Format for Format {
 pub(crate) fn run(args: &Args) -> Result<Answer> {
     let Some(options) = args.packing.resolve(Options::default())? else { return Ok(Answer::Yes) };
     let output = args.output.resolve()?;
-    let source = args.problem.as_deref().map_or(Source::Sample, Source::named);
+    let source = Source::or_sample(args.problem.as_deref());
     let table = args.how_to_read.read(&source)?;
 
     let mut clock = args.packing.start_clock();
@@ -101,13 +101,11 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     if outcome.solution.is_some() || is_told {
         output.write(|out| render(out, output.format, &report))?;
     }
-    if source == Source::Sample && !output.is_read_at_once() {
-        output::note("no problem given; this is the built-in sample");
+    if source == Source::Sample {
+        output.note("no problem given; this is the built-in sample");
     }
     let Some(refusal) = report.refusal() else { return Ok(Answer::Yes) };
-    if !output.is_read_at_once() {
-        output::note(&format!("{source}: {refusal}"));
-    }
+    output.note(&format!("{source}: {refusal}"));
     Ok(Answer::No)
 }
 

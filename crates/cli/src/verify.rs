@@ -4,7 +4,6 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use anstyle::AnsiColor;
 use anyhow::{Context, Result, anyhow, bail};
 use plimsoll::verify::trace::{self, TraceViolation};
 use plimsoll::{Plan, Program, Told, read_plan, violations};
@@ -13,11 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::Answer;
 use crate::input::Source;
 use crate::model::ModelArgs;
-use crate::output::{OutputArgs, VerdictFormat, one_line};
-use crate::report::bold;
-
-/// More violations than this are not listed.
-const MOST_VIOLATIONS: usize = 10_000;
+use crate::output::{self, OutputArgs};
+use crate::verdict::{self, MOST_VIOLATIONS, VerdictFormat};
 
 const EXAMPLES: &str = "\
 Every read of every step must find what was written last, run after run, whoever made the plan; if
@@ -83,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let verdict = Verdict::new(&program, &plan, findings);
     output.write(|out| match output.format {
         VerdictFormat::Text => verdict.write_text(out),
-        VerdictFormat::Json => verdict.write_json(out),
+        VerdictFormat::Json => output::write_json(out, &verdict),
     })?;
     Ok(if verdict.valid { Answer::Yes } else { Answer::No })
 }
@@ -142,29 +138,11 @@ impl Verdict {
         }
     }
 
-    fn write_json(&self, mut out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut out, self)?;
-        writeln!(out)
-    }
-
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        for violation in &self.violations {
-            writeln!(out, "{}", one_line(&violation.text))?;
-        }
-        let style = bold(if self.valid { AnsiColor::Green } else { AnsiColor::Red });
-        if self.valid {
-            let Verdict { arena_bytes, steps, values, .. } = self;
-            return writeln!(
-                out,
-                "{style}valid{style:#}: arena {arena_bytes} bytes, steps {steps}, values {values}"
-            );
-        }
-        let count = match (self.violations.len(), self.complete) {
-            (1, _) => "1 violation".to_owned(),
-            (n, true) => format!("{n} violations"),
-            (n, false) => format!("more than {n} violations, of which {n} are listed"),
-        };
-        writeln!(out, "{style}not valid{style:#}: {count}")
+        let Verdict { arena_bytes, steps, values, .. } = self;
+        let fine = format!("arena {arena_bytes} bytes, steps {steps}, values {values}");
+        let violations = self.violations.iter().map(|violation| violation.text.as_str());
+        verdict::write_text(out, violations, self.complete, &fine)
     }
 }
 

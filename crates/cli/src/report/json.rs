@@ -11,6 +11,7 @@ use plimsoll_pack::exact::Misfit;
 use serde::Serialize;
 
 use super::Report;
+use crate::output;
 
 /// What `format` says, here and where a solution is read.
 pub(crate) const SOLUTION_FORMAT: &str = "plimsoll.solution/1";
@@ -49,9 +50,8 @@ struct Place<'a> {
 
 impl Report<'_> {
     /// Writes the packing as JSON; offsets are in the order of the problem.
-    pub(crate) fn write_json(&self, mut out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut out, &self.solution())?;
-        writeln!(out)
+    pub(crate) fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        output::write_json(out, &self.solution())
     }
 
     fn solution(&self) -> Solution<'_> {

@@ -10,8 +10,10 @@ mod text;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use plimsoll::annotate::annotate;
 use plimsoll::{
-    Best, Ordering, Place, Plan, Program, Role, Told, Totals, ValueId, write_plan, write_tsv,
+    Best, Ordering, Place, Plan, Program, Role, ScheduledGraph, Told, Totals, ValueId,
+    text as plim, write_plan, write_tsv,
 };
 use plimsoll_pack::csv;
 use serde_json::json;
@@ -24,9 +26,9 @@ use crate::input::Source;
 
 /// A plan, what it is for, and what was asked of it.
 pub(crate) struct PlanReport<'a> {
-    source: &'a Source,
-    program: &'a dyn Program,
-    plan: &'a Plan,
+    pub(crate) source: &'a Source,
+    pub(crate) program: &'a ScheduledGraph<'a>,
+    pub(crate) plan: &'a Plan,
     totals: Totals,
     asked: Asked<'a>,
     pictures: Vec<Picture>,
@@ -47,7 +49,7 @@ pub(crate) struct Asked<'a> {
 impl<'a> PlanReport<'a> {
     pub(crate) fn new(
         source: &'a Source,
-        program: &'a dyn Program,
+        program: &'a ScheduledGraph<'a>,
         plan: &'a Plan,
         asked: Asked<'a>,
     ) -> Self {
@@ -100,6 +102,13 @@ impl<'a> PlanReport<'a> {
     pub(crate) fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
         let (table, solution) = pictures::all_banks(self.program, self.plan);
         csv::write_solution(out, &table, &solution)
+    }
+
+    /// Writes the graph, with what the plan says of each node.
+    pub(crate) fn write_plim(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut graph = self.program.graph().clone();
+        annotate(self.program, self.plan).apply(&mut graph);
+        out.write_all(plim::print(&graph).as_bytes())
     }
 
     /// Writes a picture of each bank.

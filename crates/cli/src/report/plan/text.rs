@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use plimsoll::{Best, Execution, Ordering, ValueId};
+use plimsoll::{Best, Execution, Ordering, Program, ValueId};
 use plimsoll_pack::Limit;
 
 use super::peak::Peak;
@@ -163,7 +163,7 @@ impl PlanReport<'_> {
 pub(crate) fn write_title(
     out: &mut dyn Write,
     source: &Source,
-    program: &dyn plimsoll::Program,
+    program: &dyn Program,
 ) -> io::Result<()> {
     let steps = count(program.steps(), "step", "steps", "");
     let values = count(program.values(), "value", "values", "");

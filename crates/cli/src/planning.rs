@@ -1,0 +1,115 @@
+//! From arguments to a plan: the way of every command that plans a model.
+//!
+//! Each type is a step of it: [`PlanningArgs`] are read to a [`Subject`], its order and its concats
+//! make it [`Improved`], and that is planned.
+
+use anyhow::{Result, anyhow};
+use clap::Args;
+use plimsoll::{
+    Best, NoRoom, Options, PlanError, ScheduledGraph, Told, VerifiedPlan, plan_watched,
+};
+use serde_json::json;
+
+use crate::choices::ChoiceArgs;
+use crate::input::Source;
+use crate::model::{Loaded, Lowering, ModelArgs};
+
+/// What a command line can say about a model and its plan.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PlanningArgs {
+    #[command(flatten)]
+    how_to_read: ModelArgs,
+
+    #[command(flatten)]
+    pub(crate) choices: ChoiceArgs,
+}
+
+/// A model, and how it is to be planned.
+pub(crate) struct Subject<'a> {
+    pub(crate) source: Source,
+    pub(crate) lowering: Lowering,
+    pub(crate) loaded: Loaded,
+    pub(crate) options: Options,
+    choices: &'a ChoiceArgs,
+}
+
+/// The same in its best order and without copies that it can do without.
+pub(crate) struct Improved<'a> {
+    pub(crate) subject: Subject<'a>,
+    pub(crate) best: Best,
+}
+
+/// What came of planning.
+pub(crate) struct Planned {
+    pub(crate) plan: VerifiedPlan,
+    /// What is used at the other corners of ranges of dims.
+    pub(crate) corners: Vec<(String, u64)>,
+}
+
+impl PlanningArgs {
+    /// Reads the model; `None` if only the list of algorithms was asked for, which is printed then.
+    pub(crate) fn read(&self, source: Source) -> Result<Option<Subject<'_>>> {
+        let choices = &self.choices;
+        let Some(mut options) = choices.resolve()? else { return Ok(None) };
+        let lowering = self.how_to_read.resolve()?;
+        let loaded = lowering.load(&source)?;
+        options.apart = choices.apart(&loaded.graph)?;
+        Ok(Some(Subject { source, lowering, loaded, options, choices }))
+    }
+}
+
+impl<'a> Subject<'a> {
+    /// Tries other orders and joined concats, as far as nothing else is said.
+    pub(crate) fn improve(mut self) -> Result<Improved<'a>> {
+        let best = self.lowering.improve(&mut self.loaded, &self.options, &self.source)?;
+        self.options.schedule = best.ordering.as_ref().and_then(|found| found.steps.clone());
+        Ok(Improved { subject: self, best })
+    }
+}
+
+impl Improved<'_> {
+    /// The graph as a program.
+    pub(crate) fn program(&self) -> Result<ScheduledGraph<'_>> {
+        let Subject { source, lowering, loaded, .. } = &self.subject;
+        lowering.program(&loaded.graph, source)
+    }
+
+    /// What a plan has to say of its model and its options.
+    pub(crate) fn told(&self) -> Told {
+        let Subject { lowering, loaded, options, choices, .. } = &self.subject;
+        let mut told = Told::new();
+        lowering.tell(&mut told);
+        choices.tell(options, &mut told);
+        if !self.best.vanished.is_empty() {
+            let names = self.best.vanished.iter().map(|node| &loaded.graph.node(*node).name);
+            told.insert("joined".to_owned(), json!(names.collect::<Vec<_>>()));
+        }
+        told
+    }
+
+    /// Plans the program, by the clock that the arguments ask for; or says why there is no room.
+    /// A plan holds at every corner.
+    pub(crate) fn plan(
+        &self,
+        program: &ScheduledGraph<'_>,
+    ) -> Result<Result<Planned, Box<NoRoom>>> {
+        let Subject { source, lowering, loaded, options, choices } = &self.subject;
+        let mut clock = choices.packing.start_clock();
+        let planned = plan_watched(program, options, &mut |progress| clock.look(progress));
+        drop(clock);
+        match planned {
+            Ok(plan) => {
+                let corners = lowering.used_at_corners(loaded, program, &plan, source)?;
+                Ok(Ok(Planned { plan, corners }))
+            }
+            Err(PlanError::NoRoom(why)) => Ok(Err(why)),
+            Err(error) => {
+                let blamed = match (&error, choices.shared_source()) {
+                    (PlanError::Shared(_), Some(shared)) => shared,
+                    _ => source.clone(),
+                };
+                Err(anyhow!(error).context(blamed.to_string()))
+            }
+        }
+    }
+}
