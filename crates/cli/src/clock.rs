@@ -55,11 +55,16 @@ impl Clock {
 
     /// Shows how far it has come, and says whether there is time left.
     pub(crate) fn look(&mut self, progress: &Progress) -> ControlFlow<()> {
+        self.tick(|| in_words(progress))
+    }
+
+    /// The same in other words.
+    pub(crate) fn tick(&mut self, words: impl FnOnce() -> String) -> ControlFlow<()> {
         let now = self.start.elapsed();
         if let Some(line) = &mut self.line
             && now >= self.next
         {
-            line.show(&in_words(progress));
+            line.show(&words());
             self.next = now + REFRESH;
         }
         if self.limit.is_some_and(|limit| now >= limit) {

@@ -11,6 +11,7 @@ mod choices;
 mod claim;
 mod clock;
 mod dims;
+mod explain;
 mod input;
 mod model;
 mod output;
@@ -34,6 +35,7 @@ Examples:
   plimsoll plan                                  plan the built-in sample network
   plimsoll plan net.plim -o plan.json            plan your own
   plimsoll verify net.plim plan.json             verify anybody's plan
+  plimsoll explain net.onnx --budget 256KiB      why it is so large, and what would lower it
   plimsoll solve                                 pack the built-in sample
   plimsoll solve problem.csv                     pack your own buffers
   plimsoll check problem.csv solution.csv        check anybody's packing
@@ -55,6 +57,7 @@ struct Cli {
 enum Command {
     Plan(plan::Args),
     Verify(verify::Args),
+    Explain(explain::Args),
     Solve(solve::Args),
     Check(check::Args),
 }
@@ -71,6 +74,7 @@ impl Command {
         match self {
             Command::Plan(args) => plan::run(args),
             Command::Verify(args) => verify::run(args),
+            Command::Explain(args) => explain::run(args),
             Command::Solve(args) => solve::run(args),
             Command::Check(args) => check::run(args),
         }

@@ -4,13 +4,16 @@
 //! nothing to it.
 
 mod drawing;
+mod explain;
 mod json;
 mod map;
+mod moment;
 mod plan;
 mod svg;
 mod text;
 
 pub(crate) use drawing::Drawing;
+pub(crate) use explain::ExplainReport;
 pub(crate) use json::SOLUTION_FORMAT;
 pub(crate) use plan::{Asked, PlanReport, write_title};
 pub(crate) use svg::{Panel, write_svg};

@@ -162,10 +162,9 @@ impl Action {
     pub(super) fn cost(&self, before: &Settled, after: &Settled) -> Cost {
         let graph = &before.case.graph;
         match self {
-            Action::Order
-            | Action::Effort
-            | Action::JoinConcats
-            | Action::ReclaimInputs => Cost::Nothing,
+            Action::Order | Action::Effort | Action::JoinConcats | Action::ReclaimInputs => {
+                Cost::Nothing
+            }
             Action::Align(_) | Action::NoGuards | Action::InPlace | Action::InPlaceAt(_) => {
                 Cost::Kernels
             }

@@ -5,7 +5,7 @@
 //! keep the result; those that change it come into question where nothing else fits. What was found
 //! is freed of actions that turn out not to be needed.
 
-use super::{Action, Case, Cost, Settled, Variant, candidates, promising, taken};
+use super::{Action, Case, Cost, Settled, Variant, Watch, candidates, promising, taken};
 use crate::banks::NoRoom;
 use crate::options::BankSpec;
 use crate::pipeline::PlanError;
@@ -55,7 +55,7 @@ pub struct Refusal {
 
 /// What it takes for a case to fit.
 #[must_use]
-pub fn fit(settled: &Settled, variants: &[Variant], budget: u64) -> Fit {
+pub fn fit(settled: &Settled, variants: &[Variant], budget: u64, watch: &mut Watch<'_>) -> Fit {
     if settled.arena_bytes() <= budget {
         return Fit::AsItIs;
     }
@@ -64,7 +64,8 @@ pub fn fit(settled: &Settled, variants: &[Variant], budget: u64) -> Fit {
     for keep_result in [true, false] {
         let mut sets = vec![start.clone()];
         for _ in 0..MOST_ACTIONS {
-            sets = sets.iter().flat_map(|set| grown(set, variants, keep_result)).collect();
+            let grow = |set: &Reached| grown(set, variants, keep_result, watch);
+            sets = sets.iter().flat_map(grow).collect();
             sets.sort_by_key(|set| (set.settled.arena_bytes(), set.rank()));
             let fitting = sets.iter().filter(|set| set.settled.arena_bytes() <= budget);
             if let Some(found) = fitting.min_by_key(|set| (set.rank(), set.settled.arena_bytes())) {
@@ -89,7 +90,12 @@ impl Reached {
 }
 
 /// The set with one action more.
-fn grown(set: &Reached, variants: &[Variant], keep_result: bool) -> Vec<Reached> {
+fn grown(
+    set: &Reached,
+    variants: &[Variant],
+    keep_result: bool,
+    watch: &mut Watch<'_>,
+) -> Vec<Reached> {
     // Smaller dims are dims of the graph as it was.
     let variants = if set.steps.is_empty() { variants } else { &[] };
     let mut actions = candidates::all(&set.settled, variants);
@@ -97,8 +103,9 @@ fn grown(set: &Reached, variants: &[Variant], keep_result: bool) -> Vec<Reached>
         let keeps = action.keeps_result() || !keep_result;
         keeps && !matches!(action, Action::SecondBank(_))
     });
-    let actions = promising(&set.settled, variants, actions).into_iter().take(MOST_TRIED);
+    let actions = promising(&set.settled, variants, actions, watch).into_iter().take(MOST_TRIED);
     actions
+        .take_while(|action| watch(action).is_continue())
         .filter_map(|action| {
             let advice = taken(&set.settled, &action, variants)?;
             let mut steps = set.steps.clone();

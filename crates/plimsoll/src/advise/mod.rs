@@ -15,7 +15,9 @@ mod recompute;
 mod split;
 
 pub use action::{Action, Cost};
-pub use budget::{Fit, Refusal, Reached, fit};
+pub use budget::{Fit, Reached, Refusal, fit};
+
+use std::ops::ControlFlow;
 
 use crate::best::{Best, Tries, best};
 use crate::graph::Graph;
@@ -156,12 +158,19 @@ const MOST_ADVICE: usize = 8;
 /// What saves less than this part of the arena is not worth it.
 const WORTH: u64 = 200;
 
+/// Who is told of every action before it is planned, and may say that it is enough.
+pub type Watch<'w> = dyn FnMut(&Action) -> ControlFlow<()> + 'w;
+
 /// What would lower the arena of a case, what saves most first.
 #[must_use]
-pub fn advise(settled: &Settled, variants: &[Variant]) -> Vec<Advice> {
+pub fn advise(settled: &Settled, variants: &[Variant], watch: &mut Watch<'_>) -> Vec<Advice> {
     let mut advice: Vec<Advice> = Vec::new();
-    let actions = promising(settled, variants, candidates::all(settled, variants));
+    let actions = candidates::all(settled, variants);
+    let actions = promising(settled, variants, actions, watch);
     for action in actions.into_iter().take(MOST_ADVICE) {
+        if watch(&action).is_break() {
+            break;
+        }
         advice.extend(taken(settled, &action, variants));
     }
     advice.retain(|advice| advice.saved_bytes.saturating_mul(WORTH) >= settled.arena_bytes());
@@ -182,11 +191,19 @@ fn taken(settled: &Settled, action: &Action, variants: &[Variant]) -> Option<Adv
 
 /// The actions that help in a quick plan, what saves most first; and those that only a careful plan
 /// can tell of.
-fn promising(settled: &Settled, variants: &[Variant], actions: Vec<Action>) -> Vec<Action> {
+fn promising(
+    settled: &Settled,
+    variants: &[Variant],
+    actions: Vec<Action>,
+    watch: &mut Watch<'_>,
+) -> Vec<Action> {
     let quick = |case: Case| Some(case.quick().settle().ok()?.arena_bytes());
     let before = quick(settled.case.clone());
     let mut ranked = Vec::new();
     for action in actions {
+        if watch(&action).is_break() {
+            break;
+        }
         let arena = match (&action, action.apply(&settled.case, variants)) {
             (Action::Effort, Some(_)) => Some(0),
             (_, Some(case)) => quick(case).filter(|arena| before.is_none_or(|b| *arena < b)),

@@ -159,7 +159,8 @@ pub(super) fn in_parts(graph: &Graph, nodes: &[NodeId], parts: u64) -> Option<Gr
     if rows.count < parts || parts < 2 {
         return None;
     }
-    let mut splitting = Splitting { graph, draft: Draft::of(graph), nodes, exit, joined: Vec::new() };
+    let mut splitting =
+        Splitting { graph, draft: Draft::of(graph), nodes, exit, joined: Vec::new() };
     for part in 0..parts {
         let (from, to) = (rows.count * part / parts, rows.count * (part + 1) / parts);
         splitting.part(part, Cut::new(rows.axis, from, to - from))?;

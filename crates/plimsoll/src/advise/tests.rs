@@ -22,13 +22,17 @@ fn case(lines: &str) -> Case {
     }
 }
 
+fn go_on(_: &Action) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
 fn settled(lines: &str) -> Settled {
     case(lines).settle().unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// What is advised: kind, arena afterwards, cost.
 fn advised(settled: &Settled) -> Vec<(u8, u64, Cost)> {
-    let advice = advise(settled, &[]);
+    let advice = advise(settled, &[], &mut go_on);
     let told = |a: &Advice| {
         assert_eq!(a.settled.arena_bytes() + a.saved_bytes, settled.arena_bytes());
         (a.action.rank(), a.settled.arena_bytes(), a.cost.clone())
@@ -55,7 +59,8 @@ fn what_does_not_help_is_not_advised() {
     case.tries.order = Some(OrderEffort::Default);
     let settled = case.settle().unwrap();
     let kinds: Vec<u8> = advised(&settled).iter().map(|(rank, ..)| *rank).collect();
-    let absent = [Action::Order, Action::JoinConcats, Action::OutputsOutside, Action::ReclaimInputs];
+    let absent =
+        [Action::Order, Action::JoinConcats, Action::OutputsOutside, Action::ReclaimInputs];
     assert!(absent.iter().all(|action| !kinds.contains(&action.rank())), "{kinds:?}");
 }
 
@@ -84,7 +89,8 @@ fn steps_are_done_in_parts() {
     let settled = settled(WIDE);
     // c and d: two wide ones.
     assert_eq!(settled.arena_bytes(), 2 * 6 * 64 * 4);
-    let split = advise(&settled, &[]).into_iter().find(|a| a.action.rank() == 10).unwrap();
+    let split =
+        advise(&settled, &[], &mut go_on).into_iter().find(|a| a.action.rank() == 10).unwrap();
     let Action::Split { nodes, parts } = &split.action else { panic!("{:?}", split.action) };
     let names: Vec<&str> =
         nodes.iter().map(|node| settled.case.graph.node(*node).name.as_str()).collect();
@@ -104,8 +110,8 @@ fn half_precision_is_half_of_what_is_not_seen_from_outside() {
 #[test]
 fn a_budget_is_met_by_the_smallest_set_that_keeps_the_result() {
     let settled = settled(WIDE);
-    assert!(matches!(fit(&settled, &[], 3072), Fit::AsItIs));
-    let Fit::With(reached) = fit(&settled, &[], 1200) else { panic!("parts fit") };
+    assert!(matches!(fit(&settled, &[], 3072, &mut go_on), Fit::AsItIs));
+    let Fit::With(reached) = fit(&settled, &[], 1200, &mut go_on) else { panic!("parts fit") };
     let ranks: Vec<u8> = reached.steps.iter().map(|(action, ..)| action.rank()).collect();
     assert_eq!(ranks, [10]);
     assert!(reached.settled.arena_bytes() <= 1200);
@@ -118,7 +124,9 @@ fn a_budget_that_cannot_be_met_says_what_has_to_be_there_together() {
     let mut case = case(lines);
     case.tries.order = Some(OrderEffort::Default);
     let settled = case.settle().unwrap();
-    let Fit::No(refusal) = fit(&settled, &[], 150) else { panic!("200 bytes are too many") };
+    let Fit::No(refusal) = fit(&settled, &[], 150, &mut go_on) else {
+        panic!("200 bytes are too many")
+    };
     let no_room = refusal.no_room.unwrap();
     assert!(no_room.proven && no_room.irreducible);
     assert_eq!(refusal.any_order_bytes, Some(200));
@@ -131,7 +139,7 @@ fn smaller_dims_are_tried_as_the_caller_makes_them() {
     let settled = settled(WIDE);
     let smaller = graph(&WIDE.replace("[6, ", "[3, "));
     let variants = [Variant { label: "rows=3".to_owned(), graph: smaller }];
-    let advice = advise(&settled, &variants);
+    let advice = advise(&settled, &variants, &mut go_on);
     let found = advice.iter().find(|a| a.action == Action::Smaller(0)).unwrap();
     assert_eq!(found.saved_bytes, 3 * 64 * 4 * 2);
 }
@@ -160,9 +168,8 @@ fn rewritten_graphs_compute_the_same() {
 
 #[test]
 fn a_product_that_could_be_transposed_is_left_whole() {
-    let square = graph(
-        "input x: f32[8, 8]\nparam w: f32[8, 8]\na: f32[8, 8] = matmul(x, w)\noutput a\n",
-    );
+    let square =
+        graph("input x: f32[8, 8]\nparam w: f32[8, 8]\na: f32[8, 8] = matmul(x, w)\noutput a\n");
     assert!(split::segments(&square, &topological_order(&square), 0).is_empty());
 }
 

@@ -105,10 +105,9 @@ fn hole(pieces: &mut Vec<Piece>, bank: BankId, span: Span, align: Option<u64>) {
         return;
     }
     let aligned = align.map_or(span.lo, |align| span.lo.next_multiple_of(align)).min(span.hi);
-    for (span, what) in [
-        (Span::new(span.lo, aligned), What::Padding),
-        (Span::new(aligned, span.hi), What::Free),
-    ] {
+    for (span, what) in
+        [(Span::new(span.lo, aligned), What::Padding), (Span::new(aligned, span.hi), What::Free)]
+    {
         if !span.is_empty() {
             pieces.push(Piece { bank, span, what });
         }
@@ -178,7 +177,8 @@ fn needed(program: &dyn Program, plan: &Plan, point: Point) -> Vec<Vec<Needed>> 
         }
         let Place::Bank(slot) = plan.places[index] else { continue };
         let from = member.offset;
-        let (bytes, slot) = (Span::new(from, from + info.bytes), Span::new(from, from + slot.bytes));
+        let (bytes, slot) =
+            (Span::new(from, from + info.bytes), Span::new(from, from + slot.bytes));
         needed[member.buffer.index()].push(Needed { value, bytes, slot });
     }
     let born = |value: ValueId| plan.derivation.members[value.index()].map(|m| m.live.start);

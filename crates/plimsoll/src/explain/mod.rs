@@ -12,25 +12,17 @@ pub use account::{Account, Piece, What, account};
 pub use alive::{Alive, Why, alive};
 pub use peaks::{Peak, peaks};
 
-use plimsoll_pack::{Life, Span};
+use plimsoll_pack::Span;
 
 use crate::plan::{Buffer, Plan};
 use crate::point::Point;
 use crate::program::Program;
 use crate::{StepId, ValueId};
 
-/// A buffer as the packer has seen it.
-pub(crate) fn packed(buffer: &Buffer) -> plimsoll_pack::Buffer {
-    let time = |point: Point| point.0.cast_signed();
-    let life = Life::new(time(buffer.live.start), time(buffer.live.end));
-    let packed = plimsoll_pack::Buffer::new(buffer.slot.bytes, life).aligned(buffer.align);
-    plimsoll_pack::Buffer { gaps: buffer.gaps.clone(), ..packed }
-}
-
 /// The bytes of a buffer that are in use at a moment, counted from its start; `None` if none are.
 fn window(buffer: &Buffer, point: Point) -> Option<Span> {
     let now = point.0.cast_signed();
-    let packed = packed(buffer);
+    let packed = buffer.packed();
     let here = packed.pieces().find(|piece| piece.life.start <= now && now < piece.life.end);
     here.map(|piece| piece.span)
 }

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 
 use plimsoll_pack::{Problem, Sweep};
 
-use super::{packed, step_at, window};
+use super::{step_at, window};
 use crate::StepId;
-use crate::plan::Plan;
+use crate::plan::{Buffer, Plan};
 use crate::point::Point;
 
 /// A moment before and after which fewer bytes are in use.
@@ -27,7 +27,7 @@ pub struct Peak {
 #[must_use]
 pub fn peaks(plan: &Plan, most: usize) -> Vec<Peak> {
     let buffers = &plan.derivation.buffers;
-    let Ok(problem) = Problem::new(buffers.iter().map(packed).collect()) else {
+    let Ok(problem) = Problem::new(buffers.iter().map(Buffer::packed).collect()) else {
         return Vec::new();
     };
     let sweep = Sweep::new(&problem);
