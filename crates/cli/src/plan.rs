@@ -166,7 +166,7 @@ fn refuse(
     let (word, refusal) = (if why.proven { "infeasible" } else { "not found" }, why.to_string());
     match output.format {
         Format::Text => output.write(|out| {
-            write_title(out, source, program)?;
+            write_title(out, source, program, "plan")?;
             writeln!(out, "{style}{word}{style:#}: {}", output::one_line(&refusal))
         })?,
         Format::Json => output.write(|out| write_infeasible(out, why, told))?,

@@ -169,10 +169,9 @@ impl Moment<'_> {
         both.into_iter().filter(|values| !values.is_empty()).map(Action::Half).collect()
     }
 
-    /// The largest value of the peak elsewhere.
+    /// Half of the arena elsewhere.
     fn second_bank(&self) -> Option<Action> {
-        let largest = self.alive.first()?.bytes;
-        let capacity = self.settled.arena_bytes().checked_sub(largest)?;
+        let capacity = self.settled.arena_bytes() / 2;
         let alone = self.settled.case.options.banks.is_empty();
         (alone && capacity > 0).then_some(Action::SecondBank(capacity))
     }

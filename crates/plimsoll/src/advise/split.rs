@@ -5,8 +5,8 @@
 //!                           x[4..] ─▶ a.1 ─▶ b.1 ─▶ y[4..]
 //! ```
 //!
-//! That is possible where rows do not depend on each other: element by element, or in the rows of a
-//! matrix product. Parts of `x` are views of it, and parts of `y` are made in their places, so that
+//! That is possible where rows do not depend on each other: element by element, in the rows of a matrix
+//! product, in the channels of pooling and of what a convolution makes. Parts of `x` are views of it, and parts of `y` are made in their places, so that
 //! nothing is copied; of `a` only a part is there at any time, and what is done with of `x` is free.
 
 use super::draft::{Draft, is_plain};
@@ -124,6 +124,44 @@ fn operands(graph: &Graph, id: NodeId) -> Option<Vec<bool>> {
             }
             Some(by_rows)
         }
+        Op::Conv if (2..=3).contains(&node.inputs.len()) => {
+            let mut by_rows = channel_rows(&dims(0)?, &dims(1)?, rank, rows)?;
+            if node.inputs.len() == 3 {
+                by_rows.push(vector_rows(&dims(2)?, rows)?);
+            }
+            Some(by_rows)
+        }
+        Op::Pool | Op::Resize => {
+            let (from, to) = (dims(0)?, graph.value(made).shape.known()?);
+            let by_channel = rows.axis == 1
+                && from.len() == rank
+                && from[..2] == to[..2]
+                && from[2..] != to[2..];
+            by_channel.then(|| (0..node.inputs.len()).map(|index| index == 0).collect())
+        }
+        _ => None,
+    }
+}
+
+/// The same for an image and the weights of a convolution: channels of the output are rows of the
+/// weights, and read all channels of the image, or one each where the weights have one.
+fn channel_rows(image: &[u64], weights: &[u64], rank: usize, rows: Rows) -> Option<Vec<bool>> {
+    let fits = rows.axis == 1
+        && rank >= 3
+        && (image.len(), weights.len()) == (rank, rank)
+        && weights[0] == rows.count;
+    match weights.get(1)? {
+        count if fits && *count == image[1] => Some(vec![false, true]),
+        1 if fits && image[1] == rows.count => Some(vec![true, true]),
+        _ => None,
+    }
+}
+
+/// Whether there is an element for each row, or one for all.
+fn vector_rows(dims: &[u64], rows: Rows) -> Option<bool> {
+    match dims {
+        [count] if *count == rows.count => Some(true),
+        dims if dims.iter().all(|dim| *dim == 1) => Some(false),
         _ => None,
     }
 }

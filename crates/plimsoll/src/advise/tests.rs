@@ -84,6 +84,25 @@ const WIDE: &str = "input x: f32[6, 8]\nparam w: f32[8, 64]\nparam v: f32[64, 8]
     d: f32[6, 64] = sigmoid(c)\ne: f32[6, 64] = mul(c, d)\ny: f32[6, 8] = matmul(e, v)\n\
     output y\n";
 
+/// Few channels become many, each is convolved for itself, pooled, and enlarged again.
+const IMAGE: &str = "input x: f32[1, 3, 4, 4]\nparam w: f32[8, 3, 1, 1]\nparam b: f32[8]\n\
+    param v: f32[8, 1, 1, 1]\na: f32[1, 8, 4, 4] = conv(x, w, b)\nc: f32[1, 8, 4, 4] = relu(a)\n\
+    d: f32[1, 8, 4, 4] = conv(c, v)\np: f32[1, 8, 2, 2] = max_pool(d)\n\
+    y: f32[1, 8, 4, 4] = resize(p)\noutput y\n";
+
+#[test]
+fn channels_are_made_in_parts() {
+    let settled = settled(IMAGE);
+    // c and d: eight channels each.
+    assert_eq!(settled.arena_bytes(), 2 * 8 * 16 * 4);
+    let split = advise(&settled, &[], &mut go_on).into_iter().find(|a| a.action.rank() == 10);
+    let split = split.expect("a split");
+    let Action::Split { nodes, parts } = &split.action else { panic!("{:?}", split.action) };
+    assert_eq!((nodes.len(), *parts), (5, 8));
+    // The output, and a channel of c and of d.
+    assert_eq!(split.settled.arena_bytes(), 8 * 16 * 4 + 2 * 16 * 4);
+}
+
 #[test]
 fn steps_are_done_in_parts() {
     let settled = settled(WIDE);
@@ -159,6 +178,16 @@ fn rewritten_graphs_compute_the_same() {
         }
     }
     assert!(tried >= 30, "{tried}");
+    let image = graph(IMAGE);
+    let order = topological_order(&image);
+    for at in 0..order.len() {
+        let segments = split::segments(&image, &order, at);
+        assert!(!segments.is_empty(), "step {at}");
+        for segment in segments {
+            let parted = split::in_parts(&image, &segment.nodes, 4).expect("it is a graph");
+            assert_eq!(run(&image), run(&parted), "{segment:?}");
+        }
+    }
     let waiting = graph(WAITING);
     let node = |name: &str| waiting.node_by_name(name).unwrap();
     let again = recompute::again(&waiting, node("r"), &[node("y")]).unwrap();
@@ -207,8 +236,22 @@ fn run(graph: &Graph) -> Vec<Vec<f32>> {
                 };
                 (0..rows * columns).map(|i| at(i / columns, i % columns)).collect()
             }
+            Op::Conv => {
+                // One element by one element; the weights of one channel each, or of all.
+                let (x, w, pixels) = (read(0), read(1), dims(made)[2] * dims(made)[3]);
+                let bias = if inputs.len() == 3 { read(2) } else { vec![0.0; dims(made)[1]] };
+                let (each, from) = (dims(inputs[1])[1], dims(inputs[0])[1]);
+                let at = |channel: usize, pixel: usize| {
+                    let first = if each == from { 0 } else { channel };
+                    let sum = |k: usize| w[channel * each + k] * x[(first + k) * pixels + pixel];
+                    bias[channel] + (0..each).map(sum).sum::<f32>()
+                };
+                (0..dims(made)[1] * pixels).map(|i| at(i / pixels, i % pixels)).collect()
+            }
+            Op::Pool => read(0).chunks(4).map(|four| four.iter().sum()).collect(),
+            Op::Resize => read(0).iter().flat_map(|x| [*x; 4]).collect(),
             Op::Slice { cuts } => {
-                let row = dims(inputs[0])[1..].iter().product::<usize>();
+                let row = dims(inputs[0])[cuts[0].axis + 1..].iter().product::<usize>();
                 let (from, len) = (cuts[0].start as usize, cuts[0].len as usize);
                 read(0)[from * row..(from + len) * row].to_vec()
             }

@@ -20,7 +20,7 @@ impl ExplainReport<'_> {
         let program = self.settled.program();
         let plan = &self.settled.plan;
         let story = Story { program: &program, plan };
-        write_title(out, self.source, &program)?;
+        write_title(out, self.source, &program, "explain")?;
         let status = if plan.derivation.optimal { "optimal for this order" } else { "feasible" };
         let style = Style::new().bold();
         let arena = size::long(self.settled.arena_bytes());
@@ -93,7 +93,7 @@ impl ExplainReport<'_> {
         cost: &Cost,
         before: &Settled,
     ) -> io::Result<()> {
-        let cost = words::cost(cost);
+        let cost = words::cost(action, cost);
         match words::how(action, &before.case, self.variants) {
             Some(how) => writeln!(out, "{:14}costs {cost}; {how}", ""),
             None => writeln!(out, "{:14}costs {cost}", ""),
@@ -167,15 +167,13 @@ fn write_alive(out: &mut dyn Write, story: Story<'_>, alive: &[Alive]) -> io::Re
     title(out, "What is there then")?;
     let shown = if alive.len() > MOST_ALIVE { MOST_ALIVE - 1 } else { alive.len() };
     let (shown, rest) = alive.split_at(shown);
-    let names: Vec<String> = shown.iter().map(|alive| story.value(alive.value)).collect();
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    for (alive, name) in shown.iter().zip(&names) {
-        let by =
-            alive.made_by.map_or("from outside".to_owned(), |s| format!("by {}", story.step(s)));
-        let why = story.why(alive);
-        writeln!(out, "{:>12}  {name:width$}  {by}, {why}", alive.bytes)?;
+    for alive in shown {
+        let by = alive.made_by.map(|step| format!("made by {}", story.step(step)));
+        let by = by.unwrap_or("from outside".to_owned());
+        writeln!(out, "{:>12}  {}", alive.bytes, story.value(alive.value))?;
+        writeln!(out, "{:14}{by}; {}", "", story.why(alive))?;
         if let Some(sharing) = story.sharing(alive) {
-            writeln!(out, "{:14}{:width$}  {sharing}", "", "")?;
+            writeln!(out, "{:14}{sharing}", "")?;
         }
     }
     if !rest.is_empty() {

@@ -116,14 +116,16 @@ fn others(place: Boundary<bool>) -> String {
 }
 
 /// What it costs.
-pub(super) fn cost(cost: &Cost) -> String {
-    match cost {
-        Cost::Nothing => "nothing".to_owned(),
-        Cost::Kernels => "kernels that can do with it".to_owned(),
-        Cost::BytesElsewhere(bytes) => format!("{} elsewhere", size::long(*bytes)),
-        Cost::Elements(elements) => format!("{elements} elements gone over again in a run"),
-        Cost::Steps(steps) => format!("{} more in a run", counted(*steps, "step")),
-        Cost::Result => "the result: it is not the same any more".to_owned(),
+pub(super) fn cost(action: &Action, cost: &Cost) -> String {
+    match (action, cost) {
+        (_, Cost::Nothing) => "nothing".to_owned(),
+        (Action::Align(_) | Action::NoGuards, _) => "kernels that can do with less".to_owned(),
+        (_, Cost::Kernels) => "kernels that can do it".to_owned(),
+        (_, Cost::BytesElsewhere(bytes)) => format!("{} elsewhere", size::long(*bytes)),
+        (_, Cost::Elements(elements)) => format!("{elements} elements gone over again in a run"),
+        (_, Cost::Steps(steps)) => format!("{} more in a run", counted(*steps, "step")),
+        (Action::Half(_), _) => "precision: 11 bits of each element instead of 24".to_owned(),
+        (Action::Smaller(_), _) => "less in one run".to_owned(),
         _ => String::new(),
     }
 }

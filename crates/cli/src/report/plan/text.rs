@@ -21,7 +21,7 @@ const MOST_ALIVE: usize = 8;
 impl PlanReport<'_> {
     /// Writes all of it.
     pub(crate) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_title(out, self.source, self.program)?;
+        write_title(out, self.source, self.program, "plan")?;
         self.write_totals(out)?;
         self.write_boundaries(out)?;
         self.write_banks(out)?;
@@ -190,7 +190,7 @@ pub(crate) fn write_title(
         Source::Sample => writeln!(
             out,
             "the built-in sample, a little residual network: {size}\n\
-             (`plimsoll plan FILE` plans your own)\n"
+             (`plimsoll {command} FILE` is for your own)\n"
         ),
         source => writeln!(out, "{}: {size}\n", one_line(&source.to_string())),
     }
