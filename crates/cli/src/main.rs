@@ -10,6 +10,8 @@ mod check;
 mod choices;
 mod claim;
 mod clock;
+mod compare;
+mod diff;
 mod dims;
 mod input;
 mod model;
@@ -34,13 +36,15 @@ Examples:
   plimsoll plan                                  plan the built-in sample network
   plimsoll plan net.plim -o plan.json            plan your own
   plimsoll verify net.plim plan.json             verify anybody's plan
+  plimsoll compare net.plim                      orders, sharing and packing side by side
+  plimsoll diff old.json plan.json               what changed from one plan to another
   plimsoll solve                                 pack the built-in sample
   plimsoll solve problem.csv                     pack your own buffers
   plimsoll check problem.csv solution.csv        check anybody's packing
 
 Exit status:
   0  fine
-  1  the answer is no: infeasible, does not fit, or not valid
+  1  the answer is no: infeasible, does not fit, not valid, or not the same
   2  bad usage or bad input, with one message on standard error";
 
 /// Plans the memory of tensor programs, and shows how close to the lower bound it is
@@ -55,6 +59,8 @@ struct Cli {
 enum Command {
     Plan(plan::Args),
     Verify(verify::Args),
+    Compare(compare::Args),
+    Diff(diff::Args),
     Solve(solve::Args),
     Check(check::Args),
 }
@@ -71,6 +77,8 @@ impl Command {
         match self {
             Command::Plan(args) => plan::run(args),
             Command::Verify(args) => verify::run(args),
+            Command::Compare(args) => compare::run(args),
+            Command::Diff(args) => diff::run(args),
             Command::Solve(args) => solve::run(args),
             Command::Check(args) => check::run(args),
         }

@@ -3,6 +3,8 @@
 //! A [`Report`] is a problem with what came of it; every rendering is a file of its own and adds
 //! nothing to it.
 
+mod comparison;
+mod diff;
 mod drawing;
 mod json;
 mod map;
@@ -10,6 +12,8 @@ mod plan;
 mod svg;
 mod text;
 
+pub(crate) use comparison::{Comparison, Row};
+pub(crate) use diff::DiffReport;
 pub(crate) use drawing::Drawing;
 pub(crate) use json::SOLUTION_FORMAT;
 pub(crate) use plan::{Asked, PlanReport, write_title};
