@@ -24,7 +24,9 @@ A file that is called .csv is a problem for `plimsoll solve`; any other is a mod
 A model is planned in every order (given, fast, best) with more and more sharing: none (every value
 its own place), lives, views, in-place, concats; each allows what the one before does. A packing of
 all rules is the portfolio; the rules are shown one by one for the last order and sharing, with the
-order and the concats that the portfolio takes. A problem is packed by every rule, and by the
+order and the concats that the portfolio takes. Search is the time that finding those took, plan
+that of planning in them, with all checks. The smallest are marked; the first is the simplest way
+there. A problem is packed by every rule, and by the
 portfolio with search of every effort up to the one that is given [default: high].
 What is said with an option is not varied: with --order fast, only that is compared.
 
@@ -144,14 +146,14 @@ impl Args {
             }
             for packer in &case.packers {
                 let mut row = planned(&improved, case, *packer, &mut clock)?;
-                row.time += searched;
+                row.search_time = Some(searched);
                 comparison.rows.push(row);
             }
         }
         drop(clock);
         comparison.source = subject.source.to_string();
         comparison.title = title(&subject)?;
-        comparison.bound_of = "no order gets below it, whatever of this is shared";
+        comparison.bound_of = "no order with any of this sharing gets below it";
         comparison.skipped = self.skipped(&subject, &cases);
         let references =
             [(Sharing::None, "every value on its own"), (Sharing::Lives, "sharing by lives alone")];
@@ -341,7 +343,7 @@ fn planned(
     };
     let labels =
         vec![case.sequence.name().to_owned(), case.sharing.name().to_owned(), packer_name(packer)];
-    Ok(Row { labels, arena_bytes, lower_bound_bytes, status, time })
+    Ok(Row { labels, arena_bytes, lower_bound_bytes, status, search_time: None, time })
 }
 
 /// Packs once, and says what came of it.
@@ -356,7 +358,8 @@ fn packed(table: &Table, options: &Options, labels: Vec<String>, clock: &mut Clo
         _ => "feasible",
     };
     let arena_bytes = outcome.solution.map(|_| outcome.arena_bytes);
-    Row { labels, arena_bytes, lower_bound_bytes: outcome.lower_bound.bytes, status, time }
+    let lower_bound_bytes = outcome.lower_bound.bytes;
+    Row { labels, arena_bytes, lower_bound_bytes, status, search_time: None, time }
 }
 
 impl Subject<'_> {

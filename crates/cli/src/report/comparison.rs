@@ -39,6 +39,9 @@ pub(crate) struct Row {
     /// Of this row: with this order and this sharing.
     pub(crate) lower_bound_bytes: u64,
     pub(crate) status: &'static str,
+    /// How long the search for an order and for concats took, which rows may share.
+    pub(crate) search_time: Option<Duration>,
+    /// How long planning or packing took.
     pub(crate) time: Duration,
 }
 
@@ -63,6 +66,8 @@ struct TableRow<'a> {
     status: &'a str,
     best: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    search_seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<f64>,
 }
 
@@ -84,6 +89,10 @@ impl Comparison {
     /// The smallest arena.
     fn best_bytes(&self) -> Option<u64> {
         self.rows.iter().filter_map(|row| row.arena_bytes).min()
+    }
+
+    fn has_search_times(&self) -> bool {
+        self.has_times && self.rows.iter().any(|row| row.search_time.is_some())
     }
 
     fn is_best(&self, row: &Row) -> bool {
@@ -171,6 +180,7 @@ impl Comparison {
     fn header(&self) -> Vec<String> {
         let mut header: Vec<&str> = self.columns.to_vec();
         header.extend(["arena", "size", "bound", "/ bound", "/ best", "status"]);
+        header.extend(self.has_search_times().then_some("search"));
         header.extend(self.has_times.then_some("time"));
         header.into_iter().map(str::to_owned).collect()
     }
@@ -188,8 +198,10 @@ impl Comparison {
                 ratio(self.to_best(row)),
                 row.status.to_owned(),
             ]);
-            let milliseconds = row.time.as_secs_f64() * 1000.0;
-            cells.extend(self.has_times.then(|| format!("{milliseconds:.1} ms")));
+            let time = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1000.0);
+            let search = self.has_search_times().then(|| or_dash(row.search_time.map(time)));
+            cells.extend(search);
+            cells.extend(self.has_times.then(|| time(row.time)));
             cells
         };
         self.rows.iter().map(row).collect()
@@ -201,7 +213,11 @@ impl Comparison {
 
     /// Writes a row for each.
     pub(crate) fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
-        let times = if self.has_times { ",seconds" } else { "" };
+        let times = match (self.has_search_times(), self.has_times) {
+            (true, _) => ",search_seconds,seconds",
+            (false, true) => ",seconds",
+            (false, false) => "",
+        };
         let columns = self.columns.join(",");
         writeln!(
             out,
@@ -214,10 +230,10 @@ impl Comparison {
             let (bound, best) = (number(row.ratio_to_bound), number(row.ratio_to_best));
             write!(out, "{},{arena},{},", labels.join(","), row.lower_bound_bytes)?;
             write!(out, "{bound},{best},{},{}", row.status, row.best)?;
-            match row.seconds {
-                Some(seconds) => writeln!(out, ",{seconds}")?,
-                None => writeln!(out)?,
+            for seconds in [row.search_seconds, row.seconds].into_iter().flatten() {
+                write!(out, ",{seconds}")?;
             }
+            writeln!(out)?;
         }
         Ok(())
     }
@@ -231,6 +247,7 @@ impl Comparison {
         // Four decimals, and microseconds: no more is meant.
         let rounded = |number: f64, scale: f64| (number * scale).round() / scale;
         let short = |ratio: Option<f64>| ratio.map(|ratio| rounded(ratio, 1e4));
+        let seconds = |time: Duration| rounded(time.as_secs_f64(), 1e6);
         let rows = self.rows.iter().map(|row| TableRow {
             labels: self.columns.iter().copied().zip(row.labels.iter().map(|l| &l[..])).collect(),
             arena_bytes: row.arena_bytes,
@@ -239,7 +256,8 @@ impl Comparison {
             ratio_to_best: short(self.to_best(row)),
             status: row.status,
             best: self.is_best(row),
-            seconds: self.has_times.then_some(rounded(row.time.as_secs_f64(), 1e6)),
+            search_seconds: row.search_time.filter(|_| self.has_times).map(seconds),
+            seconds: self.has_times.then(|| seconds(row.time)),
         });
         Table {
             format: COMPARISON_FORMAT,

@@ -50,9 +50,12 @@ impl DiffReport<'_> {
             }
         }
         for told in told {
-            let value = |value: &Value| plain(&value.to_string());
-            let Change { before, after } = &told.change;
-            writeln!(out, "{:<12} {} → {}", told.name, value(before), value(after))?;
+            let (label, name) = match told.name.strip_prefix("options.") {
+                Some(option) => ("option", option),
+                None => ("told", told.name.as_str()),
+            };
+            let (before, after) = (in_short(&told.change.before), in_short(&told.change.after));
+            writeln!(out, "{label:<12} {}: {before} → {after}", plain(name))?;
         }
         writeln!(out, "{:<12} {}", "order", order_in_words(order))?;
         self.write_peak(out, peak)?;
@@ -138,6 +141,22 @@ impl DiffReport<'_> {
     /// How many of the rows are shown. The last line may have to say how many more there are.
     fn shown(&self, rows: usize) -> usize {
         if self.is_full || rows <= MOST_ROWS { rows } else { MOST_ROWS - 1 }
+    }
+}
+
+/// A value that is told, in a few words.
+fn in_short(value: &Value) -> String {
+    const MOST: usize = 60;
+    match value {
+        Value::String(text) => plain(text),
+        Value::Null => "none".to_owned(),
+        other => {
+            let text = one_line(&other.to_string());
+            if text.chars().count() <= MOST {
+                return text;
+            }
+            text.chars().take(MOST - 1).chain(['…']).collect()
+        }
     }
 }
 
