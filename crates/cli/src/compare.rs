@@ -339,7 +339,9 @@ fn planned(
             let status = if plan.derivation.optimal { "optimal" } else { "feasible" };
             (Some(totals.arena_bytes), totals.lower_bound_bytes, status)
         }
-        Err(why) => (None, why.lower_bound_bytes, "infeasible"),
+        Err(why) => {
+            (None, why.lower_bound_bytes, if why.proven { "infeasible" } else { "not found" })
+        }
     };
     let labels =
         vec![case.sequence.name().to_owned(), case.sharing.name().to_owned(), packer_name(packer)];
@@ -354,10 +356,11 @@ fn packed(table: &Table, options: &Options, labels: Vec<String>, clock: &mut Clo
     let status = match outcome.status {
         Status::Optimal => "optimal",
         Status::Infeasible(_) => "infeasible",
+        _ if !outcome.fits(&table.problem) => "not found",
         // Valid, and nothing more is claimed.
         _ => "feasible",
     };
-    let arena_bytes = outcome.solution.map(|_| outcome.arena_bytes);
+    let arena_bytes = outcome.fits(&table.problem).then_some(outcome.arena_bytes);
     let lower_bound_bytes = outcome.lower_bound.bytes;
     Row { labels, arena_bytes, lower_bound_bytes, status, search_time: None, time }
 }
