@@ -67,7 +67,12 @@ impl Clock {
 
     /// Shows how far it has come, and says whether there is time left.
     pub(crate) fn look(&mut self, progress: &Progress) -> ControlFlow<()> {
-        self.show(|label| format!("{label}{}", in_words(progress)));
+        self.tick(|| in_words(progress))
+    }
+
+    /// The same in other words.
+    pub(crate) fn tick(&mut self, words: impl FnOnce() -> String) -> ControlFlow<()> {
+        self.show(|label| format!("{label}{}", words()));
         if self.limit.is_some_and(|limit| self.lap.elapsed() >= limit) {
             return ControlFlow::Break(());
         }

@@ -128,6 +128,18 @@ impl Dims {
         self.bindings(|extent, _| extent.hi)
     }
 
+    /// The largest of everything but one symbol, of which it is half, with what that is called.
+    pub(crate) fn halves(&self) -> Vec<(String, Bindings)> {
+        let can_be_less = self.symbols.iter().filter(|(_, extent)| extent.hi > 1);
+        let halved = |(half, extent): (&String, &Extent)| {
+            let less = extent.hi.div_ceil(2);
+            let bindings =
+                self.bindings(|extent, name| if name == half { less } else { extent.hi });
+            (format!("{half}={less}"), bindings)
+        };
+        can_be_less.map(halved).collect()
+    }
+
     /// Every other corner of the ranges, with what it is called.
     pub(crate) fn corners(&self) -> Vec<(String, Bindings)> {
         let ranges: Vec<&String> = self.ranges().collect();

@@ -13,6 +13,7 @@ mod clock;
 mod compare;
 mod diff;
 mod dims;
+mod explain;
 mod input;
 mod model;
 mod output;
@@ -36,6 +37,7 @@ Examples:
   plimsoll plan                                  plan the built-in sample network
   plimsoll plan net.plim -o plan.json            plan your own
   plimsoll verify net.plim plan.json             verify anybody's plan
+  plimsoll explain net.onnx --budget 256KiB      why it is so large, and what would lower it
   plimsoll compare net.plim                      orders, sharing and packing side by side
   plimsoll diff old.json plan.json               what changed from one plan to another
   plimsoll solve                                 pack the built-in sample
@@ -59,6 +61,7 @@ struct Cli {
 enum Command {
     Plan(plan::Args),
     Verify(verify::Args),
+    Explain(explain::Args),
     Compare(compare::Args),
     Diff(diff::Args),
     Solve(solve::Args),
@@ -77,6 +80,7 @@ impl Command {
         match self {
             Command::Plan(args) => plan::run(args),
             Command::Verify(args) => verify::run(args),
+            Command::Explain(args) => explain::run(args),
             Command::Compare(args) => compare::run(args),
             Command::Diff(args) => diff::run(args),
             Command::Solve(args) => solve::run(args),

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
+use plimsoll::advise::{Case, Variant};
 use plimsoll::at_sizes::{DoesNotHold, used_at};
 use plimsoll::model::Model;
 use plimsoll::shape::{self, BindingFault, Bindings, Inferred, ShapeError};
@@ -378,16 +379,45 @@ impl Lowering {
         source: &Source,
     ) -> Result<Best> {
         check_kinds(&loaded.graph, &self.own_bytes, "--own-bytes")?;
-        let standard = self.kernels == KernelSet::Standard;
-        let tries = Tries {
-            order: self.order_effort(options.pack.effort),
-            join: self.concat == Concat::Join && standard,
-        };
-        let best = best(&loaded.graph, &self.options(), options, tries);
+        let best = best(&loaded.graph, &self.options(), options, self.tries(options));
         let best = best.map_err(|error| self.blamed(&error, source))?;
         loaded.graph.clone_from(&best.graph);
         loaded.join_corners(&best.vanished, source)?;
         Ok(best)
+    }
+
+    /// What is tried for a smaller arena.
+    fn tries(&self, options: &Options) -> Tries {
+        let standard = self.kernels == KernelSet::Standard;
+        Tries {
+            order: self.order_effort(options.pack.effort),
+            join: self.concat == Concat::Join && standard,
+        }
+    }
+
+    /// The graph with all that is said of it, for those who change some of that.
+    pub(crate) fn case(&self, graph: Graph, options: Options) -> Result<Case> {
+        if let Order::Names(_, from) = &self.order {
+            bail!("{from}: an order from a file cannot be explained; try --order given");
+        }
+        check_kinds(&graph, &self.own_bytes, "--own-bytes")?;
+        let (lowering, tries) = (self.options(), self.tries(&options));
+        Ok(Case { graph, lowering, options, tries, spills: false })
+    }
+
+    /// The same model at smaller dims: each symbol's halved, one at a time. Where that is no model,
+    /// it is left out.
+    pub(crate) fn smaller(&self, source: &Source) -> Result<Vec<Variant>> {
+        let halves = self.dims.halves();
+        if halves.is_empty() || *source == Source::Stdin {
+            return Ok(Vec::new());
+        }
+        let Read::Model(model) = read(source)? else { return Ok(Vec::new()) };
+        let variant = |(label, bindings): (String, Bindings)| {
+            let Inferred { graph, .. } = shape::infer(&model, &bindings).ok()?;
+            Some(Variant { label, graph })
+        };
+        Ok(halves.into_iter().filter_map(variant).collect())
     }
 
     /// How long to search for an order, if one is searched for.
@@ -433,7 +463,7 @@ impl Lowering {
     }
 
     /// An error with the file that is to blame for it.
-    fn blamed(&self, error: &LoweringError, source: &Source) -> anyhow::Error {
+    pub(crate) fn blamed(&self, error: &LoweringError, source: &Source) -> anyhow::Error {
         let at_fault = match (error, &self.order, &self.sizes_from) {
             (LoweringError::Order(_), Order::Names(_, order), _) => order,
             (LoweringError::NoSuchValues(_), _, Some(sizes)) => sizes,

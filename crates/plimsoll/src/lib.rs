@@ -3,6 +3,7 @@
 //! A [`Program`] declares what every step does to memory; [`plan()`] decides what shares bytes with
 //! what and where everything is, and [`verify()`] says independently whether a plan is right.
 
+pub mod advise;
 pub mod annotate;
 mod assemble;
 pub mod at_sizes;
@@ -12,6 +13,7 @@ mod concat;
 mod door;
 mod dtype;
 pub mod effect;
+pub mod explain;
 mod fault;
 mod graph;
 mod happens_before;

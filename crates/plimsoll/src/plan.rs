@@ -1,9 +1,9 @@
 //! The plan: when each step runs, and where each value is.
 
-use plimsoll_pack::{Gap, Limit};
+use plimsoll_pack::{Gap, Life, Limit};
 
 use crate::ids::{BankId, BufferId, StepId, ValueId};
-use crate::point::LiveRange;
+use crate::point::{LiveRange, Point};
 
 /// A schedule and a place for every value. Made by [`plan`](crate::plan()) or by anybody else;
 /// whether it is right is for [`verify`](crate::verify()) to say, which trusts nothing in it.
@@ -96,6 +96,17 @@ pub struct Buffer {
     pub align: u64,
     /// Stretches of that in which not all of its bytes are needed.
     pub gaps: Vec<Gap>,
+}
+
+impl Buffer {
+    /// The buffer as the packer has seen it.
+    #[must_use]
+    pub fn packed(&self) -> plimsoll_pack::Buffer {
+        let time = |point: Point| point.0.cast_signed();
+        let life = Life::new(time(self.live.start), time(self.live.end));
+        let packed = plimsoll_pack::Buffer::new(self.slot.bytes, life).aligned(self.align);
+        plimsoll_pack::Buffer { gaps: self.gaps.clone(), ..packed }
+    }
 }
 
 /// A value as a part of a buffer.

@@ -6,8 +6,10 @@
 mod comparison;
 mod diff;
 mod drawing;
+mod explain;
 mod json;
 mod map;
+mod moment;
 mod plan;
 mod svg;
 mod text;
@@ -15,6 +17,7 @@ mod text;
 pub(crate) use comparison::{Comparison, Row};
 pub(crate) use diff::DiffReport;
 pub(crate) use drawing::Drawing;
+pub(crate) use explain::ExplainReport;
 pub(crate) use json::SOLUTION_FORMAT;
 pub(crate) use plan::{Asked, PlanReport, write_title};
 pub(crate) use svg::{Panel, write_svg};

@@ -206,7 +206,7 @@ fn role(role: Role) -> Option<&'static str> {
 }
 
 /// The value that is not a view, and where in it the value begins.
-fn root_of(program: &dyn Program, value: ValueId) -> (ValueId, u64) {
+pub(crate) fn root_of(program: &dyn Program, value: ValueId) -> (ValueId, u64) {
     let mut at = (value, 0);
     while let Some(view) = program.value(at.0).view_of {
         at = (view.of, at.1 + view.offset);

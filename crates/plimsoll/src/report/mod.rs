@@ -9,6 +9,7 @@ pub use diff::{
     AtPeak, Change, DIFF_FORMAT, Named, OrderDiff, Peak, PeakDiff, PlanDiff, Spot, ValueDiff,
     ValueSize, ValuesDiff, Within, WrittenPlan, WrittenPlanError, diff_plans,
 };
+pub(crate) use json::root_of;
 pub use json::{PLAN_FORMAT, PlanReadError, Told, read_plan, write_plan};
 pub use tsv::write_tsv;
 

@@ -3,7 +3,6 @@
 //! A [`PlanReport`] is a verified plan with the program that it is for; `pictures` turns the
 //! buffers of each bank back into a packing, so that what draws packings draws plans.
 
-mod peak;
 mod pictures;
 mod text;
 

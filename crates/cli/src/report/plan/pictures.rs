@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
+use plimsoll::explain::heads;
 use plimsoll::{BankId, Buffer, Plan, Program, ValueId};
 use plimsoll_pack::csv::Table;
-use plimsoll_pack::{Life, Problem, Solution, Sweep, bound};
+use plimsoll_pack::{Problem, Solution, Sweep, bound};
 
 use crate::report::Drawing;
 
@@ -74,16 +75,8 @@ pub(super) fn all_banks(program: &dyn Program, plan: &Plan) -> (Table, Solution)
 
 fn packing(buffers: &[&Buffer], ids: Vec<String>) -> (Table, Solution) {
     let offsets = buffers.iter().map(|buffer| buffer.slot.offset).collect();
-    let problem = Problem::new(buffers.iter().map(|buffer| packed(buffer)).collect());
+    let problem = Problem::new(buffers.iter().map(|buffer| buffer.packed()).collect());
     (Table { ids, problem: problem.expect("it was packed") }, Solution::new(offsets))
-}
-
-/// A buffer as the packer has seen it.
-pub(super) fn packed(buffer: &Buffer) -> plimsoll_pack::Buffer {
-    let time = |point: plimsoll::Point| point.0.cast_signed();
-    let life = Life::new(time(buffer.live.start), time(buffer.live.end));
-    let packed = plimsoll_pack::Buffer::new(buffer.slot.bytes, life).aligned(buffer.align);
-    plimsoll_pack::Buffer { gaps: buffer.gaps.clone(), ..packed }
 }
 
 /// What buffers are called: like their first value, or like the step whose scratch they are. No
@@ -106,23 +99,8 @@ fn buffer_names(program: &dyn Program, plan: &Plan) -> Vec<String> {
 }
 
 /// What the scratch memory in a buffer is called.
-pub(super) fn scratch_name(program: &dyn Program, plan: &Plan, buffer: &Buffer) -> String {
+fn scratch_name(program: &dyn Program, plan: &Plan, buffer: &Buffer) -> String {
     // It lives while its step does.
     let step = plan.schedule.get((buffer.live.start.0 / 2) as usize);
     step.map_or("scratch".to_owned(), |step| format!("{} (scratch)", program.step_name(*step)))
-}
-
-/// The first value of each buffer: not a view, in nobody's place. `None` for scratch memory.
-pub(super) fn heads(program: &dyn Program, plan: &Plan) -> Vec<Option<ValueId>> {
-    let mut heads = vec![None; plan.derivation.buffers.len()];
-    for (index, member) in plan.derivation.members.iter().enumerate() {
-        let (value, Some(member)) = (ValueId::new(index), member) else { continue };
-        let is_view = program.value(value).view_of.is_some();
-        let rank = (is_view, member.took_over.is_some(), member.live.start, value);
-        let head = &mut heads[member.buffer.index()];
-        if head.is_none_or(|best| rank < best) {
-            *head = Some(rank);
-        }
-    }
-    heads.into_iter().map(|head| head.map(|(.., value)| value)).collect()
 }

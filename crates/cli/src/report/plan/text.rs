@@ -1,15 +1,17 @@
 //! The plan for people: totals, the whole picture, the peak, a map of each bank.
 
+use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
+use plimsoll::explain::{What, account, alive, peaks};
 use plimsoll::{Best, Execution, Ordering, Program, ValueId};
 use plimsoll_pack::Limit;
 
-use super::peak::Peak;
 use super::{Boundaries, PlanReport, Split};
 use crate::input::Source;
 use crate::output::one_line;
+use crate::report::moment::Story;
 use crate::report::{bold, gap, limit_in_words, plain, saving_in_words};
 use crate::size;
 
@@ -135,24 +137,35 @@ impl PlanReport<'_> {
     }
 
     fn write_peak(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Some(peak) = Peak::find(self.program, self.plan) else { return Ok(()) };
+        let Some(peak) = peaks(self.plan, 1).first().copied() else { return Ok(()) };
+        let story = Story { program: self.program, plan: self.plan };
         writeln!(out)?;
-        line(out, "peak", &format!("{} {}", size::long(peak.bytes), peak.when))?;
+        line(out, "peak", &format!("{} {}", size::long(peak.bytes), story.when(&peak)))?;
+        let account = account(self.program, self.plan, peak.point);
+        let mut rows: Vec<(u64, String, String)> = alive(self.program, self.plan, &account)
+            .iter()
+            .map(|alive| (alive.bytes, story.value(alive.value), story.life(alive)))
+            .collect();
+        for piece in &account.pieces {
+            if let What::Scratch(step) = piece.what {
+                let name = format!("{} (scratch)", story.step(step));
+                rows.push((piece.span.len(), name, "in this step".to_owned()));
+            }
+        }
+        rows.sort_by_key(|(bytes, ..)| Reverse(*bytes));
         // The last line may have to say how many more there are.
-        let shown = match peak.alive.len() {
+        let shown = match rows.len() {
             n if n > MOST_ALIVE => MOST_ALIVE - 1,
             n => n,
         };
-        let (shown, rest) = peak.alive.split_at(shown);
-        let names: Vec<String> = shown.iter().map(|alive| plain(&alive.name)).collect();
+        let (shown, rest) = rows.split_at(shown);
         let bytes_width = peak.bytes.to_string().len();
-        let name_width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-        for (alive, name) in shown.iter().zip(&names) {
-            let (bytes, life) = (alive.bytes, &alive.life);
+        let name_width = shown.iter().map(|(_, name, _)| name.chars().count()).max().unwrap_or(0);
+        for (bytes, name, life) in shown {
             writeln!(out, "{:12} {bytes:>bytes_width$}  {name:name_width$}  {life}", "")?;
         }
         if !rest.is_empty() {
-            let bytes: u64 = rest.iter().map(|alive| alive.bytes).sum();
+            let bytes: u64 = rest.iter().map(|(bytes, ..)| bytes).sum();
             writeln!(out, "{:12} {bytes:>bytes_width$}  in {} more", "", rest.len())?;
         }
         Ok(())

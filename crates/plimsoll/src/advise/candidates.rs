@@ -1,0 +1,179 @@
+//! What is worth a try, given a plan and its peak.
+
+use super::{Action, Settled, Variant, half, recompute, split};
+use crate::explain::{Alive, Peak, Why, account, alive, peaks};
+use crate::graph::{Graph, NodeId};
+use crate::ids::{StepId, ValueId};
+use crate::kernels::Preset;
+use crate::op::Op;
+use crate::program::{Execution, Overwrite, Program};
+use crate::scheduled::ScheduledGraph;
+
+/// So many values of a peak are looked at one by one.
+const MOST_VALUES: usize = 8;
+
+/// Numbers of parts that are tried.
+const PARTS: [u64; 3] = [2, 4, 8];
+
+/// Alignments that are tried, instead of larger ones.
+const ALIGNS: [u64; 5] = [32, 16, 8, 4, 1];
+
+/// Everything that may help.
+pub(super) fn all(settled: &Settled, variants: &[Variant]) -> Vec<Action> {
+    let program = settled.program();
+    let mut actions = by_options(settled, &program);
+    actions.extend((0..variants.len()).map(Action::Smaller));
+    let Some(peak) = peaks(&settled.plan, 1).first().copied() else { return actions };
+    let account = account(&program, &settled.plan, peak.point);
+    let alive = alive(&program, &settled.plan, &account);
+    let moment = Moment { settled, program: &program, peak, alive: &alive };
+    actions.extend(moment.in_place());
+    actions.extend(moment.recomputed());
+    actions.extend(moment.split());
+    actions.extend(moment.halved());
+    actions.extend(moment.second_bank());
+    actions
+}
+
+/// What can be done by asking for it.
+fn by_options(settled: &Settled, program: &ScheduledGraph<'_>) -> Vec<Action> {
+    let (case, options) = (&settled.case, &settled.case.options);
+    let mut actions = Vec::new();
+    let in_order = program.execution() == Execution::InOrder;
+    if case.tries.order.is_none() && in_order {
+        actions.push(Action::Order);
+    }
+    let is_best = settled.plan.derivation.optimal
+        && settled.best.ordering.as_ref().is_none_or(|o| o.schedule.is_optimal());
+    if !is_best && options.pack.work.is_some() && case.tries.order.is_some() {
+        actions.push(Action::Effort);
+    }
+    let kernels = &case.lowering.kernels;
+    let is_limited = kernels.preset != Preset::Standard || !kernels.no_overwrites.is_empty();
+    if !options.in_place || is_limited {
+        actions.push(Action::InPlace);
+    }
+    if !case.tries.join {
+        actions.push(Action::JoinConcats);
+    }
+    if options.place.inputs && !options.reclaim_inputs {
+        actions.push(Action::ReclaimInputs);
+    }
+    if options.place.outputs {
+        actions.push(Action::OutputsOutside);
+    }
+    let guards = &options.guards;
+    if [guards.inputs, guards.params, guards.constants, guards.outputs].iter().any(|g| *g > 0) {
+        actions.push(Action::NoGuards);
+    }
+    actions.extend(ALIGNS.into_iter().filter(|align| *align < options.align).map(Action::Align));
+    actions
+}
+
+/// The highest peak of a plan.
+struct Moment<'a> {
+    settled: &'a Settled,
+    program: &'a ScheduledGraph<'a>,
+    peak: Peak,
+    alive: &'a [Alive],
+}
+
+impl Moment<'_> {
+    fn graph(&self) -> &Graph {
+        &self.settled.case.graph
+    }
+
+    /// The node that runs at the peak.
+    fn node(&self) -> Option<NodeId> {
+        self.peak.step.map(|step| self.program.node_of(step))
+    }
+
+    /// Where in the schedule the peak is.
+    fn position(&self) -> usize {
+        usize::try_from(self.peak.point.0 / 2).unwrap_or(usize::MAX)
+    }
+
+    /// The nodes in the order in which they run.
+    fn order(&self) -> Vec<NodeId> {
+        let node = |step: &StepId| self.program.node_of(*step);
+        self.settled.plan.schedule.iter().map(node).collect()
+    }
+
+    /// Ops of which nobody knows what they do, whose output is as large as an input.
+    fn in_place(&self) -> Option<Action> {
+        let node = self.graph().node(self.node()?);
+        if node.op != Op::Custom || !self.settled.case.options.in_place {
+            return None;
+        }
+        let bytes = |value: ValueId| self.program.value(value).bytes;
+        let fits = |output: &ValueId, input: &ValueId| bytes(*output) == bytes(*input);
+        let output = node.outputs.first().copied().flatten()?;
+        let input = node.inputs.iter().flatten().find(|input| fits(&output, input))?;
+        let overwrite = Overwrite { output, input: *input, must: false };
+        Some(Action::InPlaceAt(vec![(self.node()?, overwrite)]))
+    }
+
+    /// Values that wait for somebody later, and are cheap to make.
+    fn recomputed(&self) -> Vec<Action> {
+        let order = self.order();
+        let is_later = |node: &NodeId| order[self.position() + 1..].contains(node);
+        let waiting = self.alive.iter().filter(|alive| matches!(alive.why, Why::Waits { .. }));
+        let made = waiting.flat_map(|alive| {
+            // What was taken over in place was made by several nodes.
+            std::iter::once(alive.value).chain(alive.views.iter().copied())
+        });
+        let mut actions = Vec::new();
+        for value in made {
+            let Some(node) = self.graph().producer(value) else { continue };
+            let readers = self.graph().node_ids().filter(|reader| {
+                self.graph().node(*reader).inputs.contains(&Some(value)) && is_later(reader)
+            });
+            let readers: Vec<NodeId> = readers.collect();
+            if !readers.is_empty() && recompute::elements(self.graph(), node).is_some() {
+                actions.push(Action::Recompute { node, readers });
+            }
+        }
+        actions.truncate(MOST_VALUES);
+        actions
+    }
+
+    /// Steps around the peak that could be done in parts: the one alone, and those with most
+    /// between them.
+    fn split(&self) -> Vec<Action> {
+        let order = self.order();
+        if self.position() >= order.len() {
+            return Vec::new();
+        }
+        let mut segments = split::segments(self.graph(), &order, self.position());
+        let alone = segments.iter().position(|segment| segment.nodes.len() == 1);
+        let alone = alone.map(|index| segments.remove(index));
+        segments.truncate(2);
+        let nodes = segments.into_iter().chain(alone).map(|segment| segment.nodes);
+        let in_parts =
+            |nodes: Vec<NodeId>| PARTS.map(|parts| Action::Split { nodes: nodes.clone(), parts });
+        nodes.flat_map(in_parts).collect()
+    }
+
+    /// What is there at the peak in half precision, and everything.
+    fn halved(&self) -> Vec<Action> {
+        let members = &self.settled.plan.derivation.members;
+        let buffer = |value: ValueId| members[value.index()].map(|member| member.buffer);
+        let there: Vec<_> = self.alive.iter().filter_map(|alive| buffer(alive.value)).collect();
+        let is_there = |value: ValueId| buffer(value).is_some_and(|buffer| there.contains(&buffer));
+        let at_peak: Vec<bool> = self.graph().value_ids().map(is_there).collect();
+        let all = vec![true; at_peak.len()];
+        let kernels = &self.settled.case.lowering.kernels;
+        let half = |wanted: &[bool]| half::candidates(self.graph(), kernels, wanted);
+        let (at_peak, all) = (half(&at_peak), half(&all));
+        let both = if at_peak == all { vec![all] } else { vec![at_peak, all] };
+        both.into_iter().filter(|values| !values.is_empty()).map(Action::Half).collect()
+    }
+
+    /// The largest value of the peak elsewhere.
+    fn second_bank(&self) -> Option<Action> {
+        let largest = self.alive.first()?.bytes;
+        let capacity = self.settled.arena_bytes().checked_sub(largest)?;
+        let alone = self.settled.case.options.banks.is_empty();
+        (alone && capacity > 0).then_some(Action::SecondBank(capacity))
+    }
+}

@@ -1,0 +1,221 @@
+//! What is advised where it was worked out by hand; rewritten graphs compute what they did before.
+
+use super::*;
+use crate::op::Op;
+use crate::schedule::topological_order;
+use crate::{ValueId, text};
+
+fn graph(lines: &str) -> Graph {
+    text::parse(&format!("plim 1\n{lines}")).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A case in the order of the file, without padding.
+fn case(lines: &str) -> Case {
+    let mut options = Options::default();
+    options.align = 1;
+    Case {
+        graph: graph(lines),
+        lowering: LoweringOptions::default(),
+        options,
+        tries: Tries::default(),
+        spills: false,
+    }
+}
+
+fn go_on(_: &Action) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+fn settled(lines: &str) -> Settled {
+    case(lines).settle().unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// What is advised: kind, arena afterwards, cost.
+fn advised(settled: &Settled) -> Vec<(u8, u64, Cost)> {
+    let advice = advise(settled, &[], &mut go_on);
+    let told = |a: &Advice| {
+        assert_eq!(a.settled.arena_bytes() + a.saved_bytes, settled.arena_bytes());
+        (a.action.rank(), a.settled.arena_bytes(), a.cost.clone())
+    };
+    advice.iter().map(told).collect()
+}
+
+/// Two branches, each large at first and small at its end, begun before either is finished.
+const BRANCHES: &str = "input x: f32[16]\na: f32[256] = matmul(x, x)\n\
+    b: f32[256] = matmul(x, x)\nc: f32[16] = sum(a)\nd: f32[16] = sum(b)\n\
+    y: f32[16] = matmul(c, d)\noutput y\n";
+
+#[test]
+fn another_order_is_advised_with_what_it_saves() {
+    let settled = settled(BRANCHES);
+    assert_eq!(settled.arena_bytes(), 2112);
+    let order = (Action::Order.rank(), 1152, Cost::Nothing);
+    assert!(advised(&settled).contains(&order), "{:?}", advised(&settled));
+}
+
+#[test]
+fn what_does_not_help_is_not_advised() {
+    let mut case = case(BRANCHES);
+    case.tries.order = Some(OrderEffort::Default);
+    let settled = case.settle().unwrap();
+    let kinds: Vec<u8> = advised(&settled).iter().map(|(rank, ..)| *rank).collect();
+    let absent =
+        [Action::Order, Action::JoinConcats, Action::OutputsOutside, Action::ReclaimInputs];
+    assert!(absent.iter().all(|action| !kinds.contains(&action.rank())), "{kinds:?}");
+}
+
+/// `r` waits for the last step while `big` comes and goes; it is `relu` of an input.
+const WAITING: &str = "input x: f32[64, 2]\ninput w: f32[2, 64]\nr: f32[64, 2] = relu(x)\n\
+    early: f32[64, 64] = matmul(r, w)\nlater: f32[64, 2] = matmul(early, x)\n\
+    y: f32[64, 2] = add(later, r)\noutput y\n";
+
+#[test]
+fn a_cheap_value_is_made_again_instead_of_kept() {
+    let settled = settled(WAITING);
+    // r, early and later while later is made.
+    assert_eq!(settled.arena_bytes(), 512 + 16384 + 512);
+    let again = (9, 16384 + 512, Cost::Elements(128));
+    assert!(advised(&settled).contains(&again), "{:?}", advised(&settled));
+}
+
+/// Rows of 8 become rows of 64 and 8 again, element by element in between.
+const WIDE: &str = "input x: f32[6, 8]\nparam w: f32[8, 64]\nparam v: f32[64, 8]\nparam b: f32[64]\n\
+    m: f32[6, 8] = relu(x)\na: f32[6, 64] = matmul(m, w)\nc: f32[6, 64] = add(a, b)\n\
+    d: f32[6, 64] = sigmoid(c)\ne: f32[6, 64] = mul(c, d)\ny: f32[6, 8] = matmul(e, v)\n\
+    output y\n";
+
+#[test]
+fn steps_are_done_in_parts() {
+    let settled = settled(WIDE);
+    // c and d: two wide ones.
+    assert_eq!(settled.arena_bytes(), 2 * 6 * 64 * 4);
+    let split =
+        advise(&settled, &[], &mut go_on).into_iter().find(|a| a.action.rank() == 10).unwrap();
+    let Action::Split { nodes, parts } = &split.action else { panic!("{:?}", split.action) };
+    let names: Vec<&str> =
+        nodes.iter().map(|node| settled.case.graph.node(*node).name.as_str()).collect();
+    assert_eq!((names, *parts), (vec!["m", "a", "c", "d", "e", "y"], 4));
+    // A part of one or two rows: two wide ones and the output.
+    assert_eq!(split.settled.arena_bytes(), 2 * 2 * 64 * 4 + 6 * 8 * 4 - 2 * 8 * 4);
+    assert_eq!(split.cost, Cost::Steps(6 * 3));
+}
+
+#[test]
+fn half_precision_is_half_of_what_is_not_seen_from_outside() {
+    let settled = settled(WIDE);
+    let half = (11, 6 * 64 * 4, Cost::Result);
+    assert!(advised(&settled).contains(&half), "{:?}", advised(&settled));
+}
+
+#[test]
+fn a_budget_is_met_by_the_smallest_set_that_keeps_the_result() {
+    let settled = settled(WIDE);
+    assert!(matches!(fit(&settled, &[], 3072, &mut go_on), Fit::AsItIs));
+    let Fit::With(reached) = fit(&settled, &[], 1200, &mut go_on) else { panic!("parts fit") };
+    let ranks: Vec<u8> = reached.steps.iter().map(|(action, ..)| action.rank()).collect();
+    assert_eq!(ranks, [10]);
+    assert!(reached.settled.arena_bytes() <= 1200);
+}
+
+#[test]
+fn a_budget_that_cannot_be_met_says_what_has_to_be_there_together() {
+    let lines = "input x: f32[16]\nparam w: f32[16, 100]\na: f32[100] = matmul(x, w)\n\
+        y: f32[50] = matmul(a, x)\noutput y\n";
+    let mut case = case(lines);
+    case.tries.order = Some(OrderEffort::Default);
+    let settled = case.settle().unwrap();
+    let Fit::No(refusal) = fit(&settled, &[], 150, &mut go_on) else {
+        panic!("200 bytes are too many")
+    };
+    let no_room = refusal.no_room.unwrap();
+    assert!(no_room.proven && no_room.irreducible);
+    assert_eq!(refusal.any_order_bytes, Some(200));
+    assert!(refusal.lowest.settled.arena_bytes() < settled.arena_bytes());
+    assert!(refusal.second_bank.is_some());
+}
+
+#[test]
+fn smaller_dims_are_tried_as_the_caller_makes_them() {
+    let settled = settled(WIDE);
+    let smaller = graph(&WIDE.replace("[6, ", "[3, "));
+    let variants = [Variant { label: "rows=3".to_owned(), graph: smaller }];
+    let advice = advise(&settled, &variants, &mut go_on);
+    let found = advice.iter().find(|a| a.action == Action::Smaller(0)).unwrap();
+    assert_eq!(found.saved_bytes, 3 * 64 * 4 * 2);
+}
+
+#[test]
+fn rewritten_graphs_compute_the_same() {
+    let wide = graph(WIDE);
+    let order = topological_order(&wide);
+    let mut tried = 0;
+    for at in 0..order.len() {
+        for segment in split::segments(&wide, &order, at) {
+            for parts in [2, 4, 6] {
+                let parted = split::in_parts(&wide, &segment.nodes, parts).expect("it is a graph");
+                assert_eq!(run(&wide), run(&parted), "{segment:?} in {parts}");
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried >= 30, "{tried}");
+    let waiting = graph(WAITING);
+    let node = |name: &str| waiting.node_by_name(name).unwrap();
+    let again = recompute::again(&waiting, node("r"), &[node("y")]).unwrap();
+    assert_eq!(again.nodes().len(), waiting.nodes().len() + 1);
+    assert_eq!(run(&waiting), run(&again));
+}
+
+#[test]
+fn a_product_that_could_be_transposed_is_left_whole() {
+    let square =
+        graph("input x: f32[8, 8]\nparam w: f32[8, 8]\na: f32[8, 8] = matmul(x, w)\noutput a\n");
+    assert!(split::segments(&square, &topological_order(&square), 0).is_empty());
+}
+
+/// Runs a graph on numbers that differ from element to element; its outputs.
+fn run(graph: &Graph) -> Vec<Vec<f32>> {
+    let dims = |value: ValueId| -> Vec<usize> {
+        let known = graph.value(value).shape.known().unwrap();
+        known.into_iter().map(|dim| usize::try_from(dim).unwrap()).collect()
+    };
+    let mut held: Vec<Option<Vec<f32>>> = graph
+        .value_ids()
+        .map(|value| {
+            let count = dims(value).iter().product::<usize>();
+            let number = |index: usize| ((index * 7 + value.index() * 13) % 23) as f32 / 8.0 - 1.0;
+            graph.value(value).is_given().then(|| (0..count).map(number).collect())
+        })
+        .collect();
+    for node in topological_order(graph) {
+        let node = graph.node(node);
+        let inputs: Vec<ValueId> = node.inputs.iter().flatten().copied().collect();
+        let made = node.outputs[0].unwrap();
+        let read = |index: usize| held[inputs[index].index()].clone().expect("made before");
+        let result = match &node.op {
+            Op::Unary => read(0).iter().map(|x| x * x * 0.5 + 0.25).collect(),
+            Op::Binary => {
+                let (a, b) = (read(0), read(1));
+                (0..a.len()).map(|i| a[i] * 0.5 + b[i % b.len()]).collect()
+            }
+            Op::MatMul => {
+                let (a, b) = (read(0), read(1));
+                let (rows, columns) = (dims(made)[0], dims(made)[1]);
+                let inner = a.len() / rows;
+                let at = |row: usize, column: usize| {
+                    (0..inner).map(|k| a[row * inner + k] * b[k * columns + column]).sum()
+                };
+                (0..rows * columns).map(|i| at(i / columns, i % columns)).collect()
+            }
+            Op::Slice { cuts } => {
+                let row = dims(inputs[0])[1..].iter().product::<usize>();
+                let (from, len) = (cuts[0].start as usize, cuts[0].len as usize);
+                read(0)[from * row..(from + len) * row].to_vec()
+            }
+            Op::Concat { .. } => (0..inputs.len()).flat_map(read).collect(),
+            op => panic!("{op:?} is not run here"),
+        };
+        held[made.index()] = Some(result);
+    }
+    graph.outputs().iter().map(|output| held[output.index()].clone().unwrap()).collect()
+}
