@@ -15,11 +15,11 @@ use crate::packing::PackingArgs;
 use crate::{bank, boundary, shared, size};
 
 /// What a command line can say about a plan.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ChoiceArgs {
     /// Offsets are multiples of this where a value does not say [default: 64]
     #[arg(long, value_name = "SIZE", value_parser = size::parse_align, allow_hyphen_values = true)]
-    align: Option<NonZeroU64>,
+    pub(crate) align: Option<NonZeroU64>,
 
     /// Which values at the boundary get a place: inputs,params,constants,outputs, or all, or none
     /// [default: outputs]
@@ -67,7 +67,7 @@ pub(crate) struct ChoiceArgs {
 }
 
 /// Choices that belong together.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Preset {
     /// Everything at the boundary has a place, even what is empty
     Inference,
@@ -76,7 +76,7 @@ enum Preset {
 }
 
 /// What can follow `--no-reuse`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum NoReuse {
     Everything,
     Of(Vec<Selector>),
@@ -137,6 +137,22 @@ impl ChoiceArgs {
         };
         check_kinds(graph, selectors, "--no-reuse")?;
         Ok(Apart::Values(no_reuse(graph, selectors)))
+    }
+
+    /// Whether every value is to have bytes of its own.
+    pub(crate) fn keeps_all_apart(&self) -> bool {
+        self.no_reuse == Some(NoReuse::Everything)
+    }
+
+    /// Whether nothing is to be taken over in place.
+    pub(crate) fn is_never_in_place(&self) -> bool {
+        self.no_in_place
+    }
+
+    /// Whether nothing is said that a problem has no use for.
+    pub(crate) fn fits_problems(&self) -> bool {
+        let ChoiceArgs { align, packing, .. } = self.clone();
+        *self == ChoiceArgs { align, packing, ..ChoiceArgs::default() }
     }
 
     /// Tells the options in a plan.

@@ -38,7 +38,11 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
 /// Started when the work starts.
 pub(crate) struct Clock {
     start: Instant,
+    /// When the piece of work that is under way was begun, which the limit is for.
+    lap: Instant,
     limit: Option<Duration>,
+    /// What is under way.
+    label: String,
     /// When the line is due.
     next: Duration,
     line: Option<Line<Stderr>>,
@@ -50,7 +54,15 @@ impl Clock {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let stderr = io::stderr();
         let line = (stderr.is_terminal() && !is_dumb).then(|| Line::new(stderr));
-        Clock { start: Instant::now(), limit, next: PATIENCE, line }
+        let (start, label) = (Instant::now(), String::new());
+        Clock { start, lap: start, limit, label, next: PATIENCE, line }
+    }
+
+    /// Begins with another piece of work, which has the whole limit for itself.
+    pub(crate) fn lap(&mut self, label: &str) {
+        self.lap = Instant::now();
+        label.clone_into(&mut self.label);
+        self.show(str::to_owned);
     }
 
     /// Shows how far it has come, and says whether there is time left.
@@ -60,17 +72,22 @@ impl Clock {
 
     /// The same in other words.
     pub(crate) fn tick(&mut self, words: impl FnOnce() -> String) -> ControlFlow<()> {
+        self.show(|label| format!("{label}{}", words()));
+        if self.limit.is_some_and(|limit| self.lap.elapsed() >= limit) {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Writes the line, if it is due.
+    fn show(&mut self, text: impl FnOnce(&str) -> String) {
         let now = self.start.elapsed();
         if let Some(line) = &mut self.line
             && now >= self.next
         {
-            line.show(&words());
+            line.show(&text(&self.label));
             self.next = now + REFRESH;
         }
-        if self.limit.is_some_and(|limit| now >= limit) {
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 const MOST_RANGES: usize = 6;
 
 /// What a command line can say of the dims of a model.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DimArgs {
     /// What a symbol in the shapes of inputs stands for: a number, or a range such as 1..512, for
     /// all of which the plan then holds

@@ -112,6 +112,10 @@ pub(crate) struct ProblemArgs {
 }
 
 impl ProblemArgs {
+    pub(crate) fn new(capacity: Option<u64>, align: Option<NonZeroU64>) -> Self {
+        ProblemArgs { capacity, align }
+    }
+
     /// Reads the problem.
     pub(crate) fn read(&self, source: &Source) -> Result<Table> {
         let read = || {

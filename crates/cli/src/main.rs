@@ -10,6 +10,8 @@ mod check;
 mod choices;
 mod claim;
 mod clock;
+mod compare;
+mod diff;
 mod dims;
 mod explain;
 mod input;
@@ -36,13 +38,15 @@ Examples:
   plimsoll plan net.plim -o plan.json            plan your own
   plimsoll verify net.plim plan.json             verify anybody's plan
   plimsoll explain net.onnx --budget 256KiB      why it is so large, and what would lower it
+  plimsoll compare net.plim                      orders, sharing and packing side by side
+  plimsoll diff old.json plan.json               what changed from one plan to another
   plimsoll solve                                 pack the built-in sample
   plimsoll solve problem.csv                     pack your own buffers
   plimsoll check problem.csv solution.csv        check anybody's packing
 
 Exit status:
   0  fine
-  1  the answer is no: infeasible, does not fit, or not valid
+  1  the answer is no: infeasible, does not fit, not valid, or not the same
   2  bad usage or bad input, with one message on standard error";
 
 /// Plans the memory of tensor programs, and shows how close to the lower bound it is
@@ -58,6 +62,8 @@ enum Command {
     Plan(plan::Args),
     Verify(verify::Args),
     Explain(explain::Args),
+    Compare(compare::Args),
+    Diff(diff::Args),
     Solve(solve::Args),
     Check(check::Args),
 }
@@ -75,6 +81,8 @@ impl Command {
             Command::Plan(args) => plan::run(args),
             Command::Verify(args) => verify::run(args),
             Command::Explain(args) => explain::run(args),
+            Command::Compare(args) => compare::run(args),
+            Command::Diff(args) => diff::run(args),
             Command::Solve(args) => solve::run(args),
             Command::Check(args) => check::run(args),
         }

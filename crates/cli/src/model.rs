@@ -3,6 +3,10 @@
 //! What a program is made from beside the graph (widths, sizes, kernels, order) is told in the
 //! plan, so that whoever verifies it need not say it again.
 
+mod variants;
+
+pub(crate) use variants::{Sequence, Sharing};
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -76,6 +80,7 @@ fn read_text(text: &str, source: &Source) -> Result<Graph> {
 }
 
 /// A model as a graph, at the largest dims that are asked for.
+#[derive(Clone)]
 pub(crate) struct Loaded {
     /// The graph that is planned.
     pub(crate) graph: Graph,
@@ -95,7 +100,7 @@ impl Loaded {
 }
 
 /// What a command line can say about a model beside its file.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ModelArgs {
     #[command(flatten)]
     dims: DimArgs,
@@ -173,6 +178,7 @@ impl KernelSet {
 }
 
 /// How a program is made from a graph, and who said so.
+#[derive(Clone)]
 pub(crate) struct Lowering {
     dims: Dims,
     width: Width,
@@ -187,6 +193,7 @@ pub(crate) struct Lowering {
 }
 
 /// In which order nodes run.
+#[derive(Clone)]
 enum Order {
     /// That of the file, as far as possible.
     Own,

@@ -11,7 +11,7 @@ use crate::clock::{self, Clock};
 use crate::output;
 
 /// What a command line can say about packing.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PackingArgs {
     /// Use this algorithm alone; "list" prints all of them [default: try all]
     #[arg(long, value_name = "NAME", value_parser = parse_choice)]
@@ -56,7 +56,7 @@ impl From<EffortArg> for Effort {
 }
 
 /// What can follow `--algorithm`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     List,
     One(Algorithm),
@@ -93,6 +93,11 @@ impl PackingArgs {
     /// Starts the clock.
     pub(crate) fn start_clock(&self) -> Clock {
         Clock::start(self.time_limit)
+    }
+
+    /// Whether an effort is asked for.
+    pub(crate) fn has_effort(&self) -> bool {
+        self.effort.is_some()
     }
 
     /// Whether there is a limit in time.

@@ -11,6 +11,7 @@ use plimsoll::{
 use serde_json::json;
 
 use crate::choices::ChoiceArgs;
+use crate::clock::Clock;
 use crate::input::Source;
 use crate::model::{Loaded, Lowering, ModelArgs};
 
@@ -18,13 +19,14 @@ use crate::model::{Loaded, Lowering, ModelArgs};
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PlanningArgs {
     #[command(flatten)]
-    how_to_read: ModelArgs,
+    pub(crate) how_to_read: ModelArgs,
 
     #[command(flatten)]
     pub(crate) choices: ChoiceArgs,
 }
 
 /// A model, and how it is to be planned.
+#[derive(Clone)]
 pub(crate) struct Subject<'a> {
     pub(crate) source: Source,
     pub(crate) lowering: Lowering,
@@ -55,6 +57,11 @@ impl PlanningArgs {
         let loaded = lowering.load(&source)?;
         options.apart = choices.apart(&loaded.graph)?;
         Ok(Some(Subject { source, lowering, loaded, options, choices }))
+    }
+
+    /// Whether nothing is said that a problem has no use for.
+    pub(crate) fn fits_problems(&self) -> bool {
+        self.how_to_read == ModelArgs::default() && self.choices.fits_problems()
     }
 }
 
@@ -93,10 +100,19 @@ impl Improved<'_> {
         &self,
         program: &ScheduledGraph<'_>,
     ) -> Result<Result<Planned, Box<NoRoom>>> {
-        let Subject { source, lowering, loaded, options, choices } = &self.subject;
-        let mut clock = choices.packing.start_clock();
+        let Subject { options, choices, .. } = &self.subject;
+        self.plan_with(program, options, &mut choices.packing.start_clock())
+    }
+
+    /// The same with other options, by another clock.
+    pub(crate) fn plan_with(
+        &self,
+        program: &ScheduledGraph<'_>,
+        options: &Options,
+        clock: &mut Clock,
+    ) -> Result<Result<Planned, Box<NoRoom>>> {
+        let Subject { source, lowering, loaded, choices, .. } = &self.subject;
         let planned = plan_watched(program, options, &mut |progress| clock.look(progress));
-        drop(clock);
         match planned {
             Ok(plan) => {
                 let corners = lowering.used_at_corners(loaded, program, &plan, source)?;

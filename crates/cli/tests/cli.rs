@@ -96,6 +96,40 @@ fn the_readme_shows_what_plan_prints() {
 }
 
 #[test]
+fn the_docs_show_what_compare_prints() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/compare.md");
+    let docs = fs::read_to_string(docs).expect("the page is there");
+    let arguments = "compare --order best --algorithm largest-first --no-time --format md";
+    assert!(docs.contains(&format!("`plimsoll {arguments}`")));
+    let printed = run(&arguments.split(' ').collect::<Vec<_>>()).stdout;
+    assert!(docs.contains(&format!("\n{}\n", text(&printed))), "{}", text(&printed));
+}
+
+#[test]
+fn a_comparison_has_times_unless_they_are_left_out() {
+    let compared = |more: &[&str]| {
+        let output = run(&[&["compare", "--format", "csv", "--order", "best"], more].concat());
+        assert_eq!(code(&output), Some(0));
+        text(&output.stdout).to_owned()
+    };
+    let timed = compared(&[]);
+    let mut lines = timed.lines();
+    let header = lines.next().expect("a header");
+    assert!(header.ends_with(",status,best,search_seconds,seconds"), "{header}");
+    for line in lines {
+        let seconds = line.rsplit(',').take(2).map(|cell| cell.parse::<f64>().expect("a time"));
+        assert!(seconds.clone().all(|seconds| seconds >= 0.0 && seconds < 60.0), "{line}");
+    }
+    let untimed = compared(&["--no-time"]);
+    assert_eq!(untimed, compared(&["--no-time"]));
+    let cut = |line: &str| line.rsplitn(3, ',').last().unwrap_or_default().to_owned();
+    let cut: Vec<String> = timed.lines().map(cut).collect();
+    assert_eq!(untimed.lines().collect::<Vec<_>>(), cut);
+    // Five ways to share, and the eighteen rules for the last.
+    assert_eq!(cut.len(), 1 + 5 + 18);
+}
+
+#[test]
 fn every_bad_problem_gets_one_line_and_leaves_stdout_empty() {
     let bad = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cmd/bad.in");
     let files = names(&bad);

@@ -65,7 +65,11 @@ pub use program::{
     Access, AccessKind, Execution, Overwrite, Program, Role, Scratch, Storage, Until, ValueInfo,
     View,
 };
-pub use report::{PLAN_FORMAT, PlanReadError, Told, Totals, read_plan, write_plan, write_tsv};
+pub use report::{
+    AtPeak, Change, DIFF_FORMAT, Named, OrderDiff, PLAN_FORMAT, Peak, PeakDiff, PlanDiff,
+    PlanReadError, Spot, Told, Totals, ValueDiff, ValueSize, ValuesDiff, Within, WrittenPlan,
+    WrittenPlanError, diff_plans, read_plan, write_plan, write_tsv,
+};
 pub use schedule::{
     OrderEffort, OrderError, Schedule, order_by_names, search_order, topological_order,
 };

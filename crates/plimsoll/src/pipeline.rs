@@ -59,15 +59,32 @@ fn best_attempt(
     let mut quick = options.clone();
     quick.pack.work = Some(0);
     let mut best: Option<Attempt> = None;
+    let mut refused: Option<Box<NoRoom>> = None;
     for policy in [Policy::Any, Policy::SameSize, Policy::Must] {
         if policy == Policy::SameSize && best.as_ref().is_some_and(|b| b.is_even(checked, options))
         {
             // All that was taken over is of the same size already.
             continue;
         }
-        let mut tried = match attempt(checked, homes, &quick, policy, watch) {
+        let tried = match attempt(checked, homes, &quick, policy, watch) {
             // Search may find room where the rules alone do not.
-            Err(PlanError::NoRoom(_)) => attempt(checked, homes, options, policy, watch)?,
+            Err(PlanError::NoRoom(_)) => attempt(checked, homes, options, policy, watch),
+            tried => tried,
+        };
+        let mut tried = match tried {
+            // What does not fit in one way may fit in another.
+            Err(PlanError::NoRoom(why)) => {
+                match &mut refused {
+                    None => refused = Some(why),
+                    // Nothing is claimed that does not hold for both.
+                    Some(first) => {
+                        first.proven &= why.proven;
+                        first.lower_bound_bytes =
+                            first.lower_bound_bytes.min(why.lower_bound_bytes);
+                    }
+                }
+                continue;
+            }
             tried => tried?,
         };
         let could_help = |best: &Attempt| tried.lower_bound_bytes() < best.arena_bytes();
@@ -75,7 +92,11 @@ fn best_attempt(
             continue;
         }
         if !tried.is_optimal() {
-            tried = attempt(checked, homes, options, policy, watch)?;
+            tried = match attempt(checked, homes, options, policy, watch) {
+                // Search fills banks otherwise, and may leave no room in the last.
+                Err(PlanError::NoRoom(_)) => tried,
+                searched => searched?,
+            };
         }
         // Where outputs are as large as what they take over, the bound is never above that of a
         // plan with less sharing; a smaller one may keep bytes between it and what is left.
@@ -87,7 +108,11 @@ fn best_attempt(
             break;
         }
     }
-    Ok(best.expect("the first attempt is better than none"))
+    match (best, refused) {
+        (Some(best), _) => Ok(best),
+        (None, Some(refused)) => Err(PlanError::NoRoom(refused)),
+        (None, None) => unreachable!("the first attempt is a plan or a refusal"),
+    }
 }
 
 /// One way to share, and where that puts everything.
@@ -175,3 +200,40 @@ impl fmt::Display for PlanError {
 }
 
 impl std::error::Error for PlanError {}
+
+#[cfg(test)]
+mod tests {
+    use plimsoll_pack::Algorithm;
+
+    use super::*;
+    use crate::{BankSpec, LoweringOptions, ScheduledGraph, text};
+
+    #[test]
+    fn what_fits_is_kept_where_less_sharing_does_not_fit() {
+        // Apart, q and r are 1792 bytes. With r in the place of q the most is k, l and c: 1536, and
+        // largest-first leaves a hole of 64. Whether less sharing does better is tried.
+        let graph = text::parse(
+            "plim 1\ninput x: f32[16]\nq: f32[224] = matmul(x, x)\nr: f32[224] = relu(q)\n\
+             t: f32[16] = sum(r)\nk: f32[96] = matmul(t, x)\nl: f32[96] = matmul(t, t)\n\
+             c: f32[192] = concat{axis=0}(k, l)\ny: f32[16] = sum(c)\noutput y\n",
+        );
+        let graph = graph.unwrap_or_else(|error| panic!("{error}"));
+        let program = ScheduledGraph::new(&graph, &LoweringOptions::default()).expect("sizes");
+        let mut options = Options::default();
+        options.pack.algorithms = vec![Algorithm::LargestFirst];
+        let arena = |capacity: u64| {
+            let mut options = options.clone();
+            options.banks = vec![BankSpec { capacity: Some(capacity), ..BankSpec::new("sram") }];
+            match plan(&program, &options) {
+                Ok(plan) => Ok(plan.banks[0].bytes),
+                Err(PlanError::NoRoom(why)) => Err((why.proven, why.lower_bound_bytes)),
+                Err(error) => panic!("{error}"),
+            }
+        };
+        assert_eq!(arena(1792), Ok(1600));
+        assert_eq!(arena(1600), Ok(1600));
+        // With in-place there may be room, without it there is none: nothing is proven.
+        assert_eq!(arena(1536), Err((false, 1536)));
+        assert_eq!(arena(1535), Err((true, 1536)));
+    }
+}

@@ -3,6 +3,8 @@
 //! A [`Report`] is a problem with what came of it; every rendering is a file of its own and adds
 //! nothing to it.
 
+mod comparison;
+mod diff;
 mod drawing;
 mod explain;
 mod json;
@@ -12,6 +14,8 @@ mod plan;
 mod svg;
 mod text;
 
+pub(crate) use comparison::{Comparison, Row};
+pub(crate) use diff::DiffReport;
 pub(crate) use drawing::Drawing;
 pub(crate) use explain::ExplainReport;
 pub(crate) use json::SOLUTION_FORMAT;

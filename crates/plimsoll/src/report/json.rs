@@ -23,96 +23,96 @@ pub const PLAN_FORMAT: &str = "plimsoll.plan/1";
 pub type Told = BTreeMap<String, serde_json::Value>;
 
 #[derive(Serialize, Deserialize)]
-struct PlanFile {
-    format: String,
+pub(super) struct PlanFile {
+    pub(super) format: String,
     #[serde(default)]
-    arena_bytes: u64,
+    pub(super) arena_bytes: u64,
     #[serde(default)]
-    lower_bound_bytes: u64,
+    pub(super) lower_bound_bytes: u64,
     #[serde(default)]
-    status: String,
+    pub(super) status: String,
     /// What kept the packer from knowing more.
     #[serde(default)]
-    limit: Option<String>,
+    pub(super) limit: Option<String>,
     /// Only there where it is false: somebody has stopped the packer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    reproducible: Option<bool>,
+    pub(super) reproducible: Option<bool>,
     #[serde(default)]
-    unshared_bytes: u64,
+    pub(super) unshared_bytes: u64,
     #[serde(default)]
-    saved_bytes: u64,
+    pub(super) saved_bytes: u64,
     #[serde(default)]
-    weights_bytes: u64,
+    pub(super) weights_bytes: u64,
     #[serde(default)]
-    static_bytes: u64,
+    pub(super) static_bytes: u64,
     #[serde(default)]
-    inputs_bytes: u64,
+    pub(super) inputs_bytes: u64,
     #[serde(default)]
-    outputs_bytes: u64,
+    pub(super) outputs_bytes: u64,
     #[serde(default)]
-    won_by: String,
-    align: u64,
+    pub(super) won_by: String,
+    pub(super) align: u64,
     #[serde(flatten)]
-    found: Told,
+    pub(super) found: Told,
     #[serde(default)]
-    options: Told,
-    banks: Vec<BankRow>,
-    schedule: Vec<String>,
-    values: Vec<ValueRow>,
+    pub(super) options: Told,
+    pub(super) banks: Vec<BankRow>,
+    pub(super) schedule: Vec<String>,
+    pub(super) values: Vec<ValueRow>,
     #[serde(default)]
-    scratch: Vec<ScratchRow>,
+    pub(super) scratch: Vec<ScratchRow>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct BankRow {
-    name: String,
-    bytes: u64,
+pub(super) struct BankRow {
+    pub(super) name: String,
+    pub(super) bytes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    capacity: Option<u64>,
+    pub(super) capacity: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct ValueRow {
-    name: String,
+pub(super) struct ValueRow {
+    pub(super) name: String,
     /// The bank; absent for values outside of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    bank: Option<String>,
+    pub(super) bank: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    offset: Option<u64>,
-    bytes: u64,
+    pub(super) offset: Option<u64>,
+    pub(super) bytes: u64,
     /// Whether that is only a limit: how many are used depends on data.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    at_most: bool,
+    pub(super) at_most: bool,
     /// The bytes of its place, if they are more: some are left free behind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    slot_bytes: Option<u64>,
+    pub(super) slot_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    start: Option<u64>,
+    pub(super) start: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    end: Option<u64>,
-    storage: String,
+    pub(super) end: Option<u64>,
+    pub(super) storage: String,
     /// Who makes it, if not a step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    role: Option<String>,
+    pub(super) role: Option<String>,
     /// What it is a view of, and where in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    root: Option<String>,
+    pub(super) root: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    root_offset: Option<u64>,
+    pub(super) root_offset: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    buffer: Option<u32>,
+    pub(super) buffer: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    in_place_of: Option<String>,
+    pub(super) in_place_of: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    follows: Vec<String>,
+    pub(super) follows: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct ScratchRow {
-    step: String,
-    bank: String,
-    offset: u64,
-    bytes: u64,
+pub(super) struct ScratchRow {
+    pub(super) step: String,
+    pub(super) bank: String,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
 }
 
 /// The plan as JSON, one value a line.

@@ -1,9 +1,14 @@
-//! Plans as text for tools: JSON that can be read back, and TSV.
+//! Plans as text for tools: JSON that can be read back, and TSV; what two of them differ in.
 
+mod diff;
 mod follows;
 mod json;
 mod tsv;
 
+pub use diff::{
+    AtPeak, Change, DIFF_FORMAT, Named, OrderDiff, Peak, PeakDiff, PlanDiff, Spot, ValueDiff,
+    ValueSize, ValuesDiff, Within, WrittenPlan, WrittenPlanError, diff_plans,
+};
 pub(crate) use json::root_of;
 pub use json::{PLAN_FORMAT, PlanReadError, Told, read_plan, write_plan};
 pub use tsv::write_tsv;

@@ -1,0 +1,378 @@
+//! `plimsoll compare`: orders, sharing and packing side by side.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Result, bail, ensure};
+use clap::ValueEnum;
+use plimsoll::{Apart, Execution, Program, Totals};
+use plimsoll_pack::csv::Table;
+use plimsoll_pack::{Algorithm, Effort, Options, Status, solve_watched};
+
+use crate::Answer;
+use crate::clock::Clock;
+use crate::input::{ProblemArgs, Source};
+use crate::model::{Sequence, Sharing};
+use crate::output::{self, OutputArgs};
+use crate::planning::{Improved, Planned, PlanningArgs, Subject};
+use crate::report::{Comparison, Row, counted};
+use crate::size;
+
+const EXAMPLES: &str = "\
+A file that is called .csv is a problem for `plimsoll solve`; any other is a model.
+
+A model is planned in every order (given, fast, best) with more and more sharing: none (every value
+its own place), lives, views, in-place, concats; each allows what the one before does. A packing of
+all rules is the portfolio; the rules are shown one by one for the last order and sharing, with the
+order and the concats that the portfolio takes. Search is the time that finding those took, plan
+that of planning in them, with all checks. The smallest are marked; the first is the simplest way
+there. A problem is packed by every rule, and by the
+portfolio with search of every effort up to the one that is given [default: high].
+What is said with an option is not varied: with --order fast, only that is compared.
+
+Examples:
+  plimsoll compare                               the built-in sample
+  plimsoll compare net.onnx --dim batch=1        a model
+  plimsoll compare net.onnx --all                every order x sharing x algorithm
+  plimsoll compare net.onnx -o table.md          a table for a page; .csv and .json too
+  plimsoll compare net.onnx --no-time            the same bytes on every machine
+  plimsoll compare problem.csv                   every algorithm on a problem
+  plimsoll compare problem.csv --effort fast     without long searches";
+
+/// Compare orders, sharing and packing of a model, or packings of a problem
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The model or problem; - for a model on standard input, nothing for the built-in sample
+    #[arg(value_name = "MODEL|PROBLEM.csv")]
+    file: Option<PathBuf>,
+
+    #[command(flatten)]
+    planning: PlanningArgs,
+
+    /// The arena of a problem may have at most this many bytes
+    #[arg(long, value_name = "SIZE", value_parser = size::parse, allow_hyphen_values = true)]
+    capacity: Option<u64>,
+
+    /// Everything with everything; for a problem, reordering and search alone too
+    #[arg(long)]
+    all: bool,
+
+    /// Leave out times: all else is the same on every machine
+    #[arg(long)]
+    no_time: bool,
+
+    #[command(flatten)]
+    output: OutputArgs<Format>,
+}
+
+/// The forms of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A table and a conclusion, for people
+    Text,
+    /// One object, for scripts
+    Json,
+    /// A row for each
+    Csv,
+    /// A table for a page
+    Md,
+}
+
+impl output::Format for Format {
+    const TEXT: Self = Format::Text;
+
+    fn extension(self) -> &'static str {
+        match self {
+            Format::Text => "txt",
+            Format::Json => "json",
+            Format::Csv => "csv",
+            Format::Md => "md",
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<Answer> {
+    let output = args.output.resolve()?;
+    let source = Source::or_sample(args.file.as_deref());
+    let compared = if source.has_extension("csv") {
+        args.compare_packings(&source)?
+    } else {
+        ensure!(
+            args.capacity.is_none(),
+            "--capacity is for problems; models have --bank NAME=SIZE"
+        );
+        args.compare_plans(source.clone())?
+    };
+    let Some(mut comparison) = compared else { return Ok(Answer::Yes) };
+    comparison.has_times = !args.no_time;
+    output.write(|out| match output.format {
+        Format::Text => comparison.write_text(out),
+        Format::Json => comparison.write_json(out),
+        Format::Csv => comparison.write_csv(out),
+        Format::Md => comparison.write_markdown(out),
+    })?;
+    if source == Source::Sample {
+        output.note("no file given; this is the built-in sample");
+    }
+    Ok(Answer::Yes)
+}
+
+/// An order and a sharing, and who packs what comes of it: `None` is the portfolio.
+struct Case {
+    sequence: Sequence,
+    sharing: Sharing,
+    packers: Vec<Option<Algorithm>>,
+}
+
+impl Args {
+    /// Plans a model in every way; `None` if only the list of algorithms was asked for.
+    fn compare_plans(&self, source: Source) -> Result<Option<Comparison>> {
+        let Some(subject) = self.planning.read(source)? else { return Ok(None) };
+        let cases = self.cases(&subject);
+        let count: usize = cases.iter().map(|case| case.packers.len()).sum();
+        let mut comparison = Comparison::new(&["order", "sharing", "algorithm"]);
+        let mut clock = self.planning.choices.packing.start_clock();
+        for case in &cases {
+            let at = comparison.rows.len() + 1;
+            let (order, sharing) = (case.sequence.name(), case.sharing.name());
+            clock.lap(&format!("{at} of {count}: {order} order, sharing {sharing}: "));
+            let start = Instant::now();
+            let improved = subject.variant(case.sequence, case.sharing).improve()?;
+            let searched = start.elapsed();
+            if let Some(ordering) = &improved.best.ordering {
+                let bound = ordering.schedule.arena_bound_bytes;
+                comparison.bound = Some(comparison.bound.map_or(bound, |least| least.min(bound)));
+            }
+            for packer in &case.packers {
+                let mut row = planned(&improved, case, *packer, &mut clock)?;
+                row.search_time = Some(searched);
+                comparison.rows.push(row);
+            }
+        }
+        drop(clock);
+        comparison.source = subject.source.to_string();
+        comparison.title = title(&subject)?;
+        comparison.bound_of = "no order with any of this sharing gets below it";
+        comparison.skipped = self.skipped(&subject, &cases);
+        let references =
+            [(Sharing::None, "every value on its own"), (Sharing::Lives, "sharing by lives alone")];
+        for (sharing, words) in references {
+            let row = cases.iter().zip(firsts(&cases)).find(|(case, _)| case.sharing == sharing);
+            let bytes = row.and_then(|(_, row)| comparison.rows[row].arena_bytes);
+            comparison.references.extend(bytes.map(|bytes| (bytes, words)));
+        }
+        Ok(Some(comparison))
+    }
+
+    /// What is planned: from what is simplest to what takes most.
+    fn cases(&self, subject: &Subject<'_>) -> Vec<Case> {
+        let mut sequences = self.planning.how_to_read.sequences();
+        if subject.loaded.graph.execution() != Execution::InOrder {
+            // There is nothing to search for.
+            sequences.truncate(1);
+        }
+        let sharings: Vec<Sharing> =
+            Sharing::ALL.into_iter().filter(|sharing| self.is_compared(*sharing)).collect();
+        let asked = self.planning.choices.packing.algorithm();
+        let mut cases = Vec::new();
+        for sharing in &sharings {
+            // Where nothing is shared, no order is better than another.
+            let orders = if *sharing == Sharing::None { 1 } else { sequences.len() };
+            for sequence in &sequences[..orders] {
+                let is_last =
+                    Some(sharing) == sharings.last() && Some(sequence) == sequences.last();
+                let mut packers = vec![asked];
+                if asked.is_none() && (is_last || self.all && *sharing != Sharing::None) {
+                    packers.extend(Algorithm::all().into_iter().map(Some));
+                }
+                cases.push(Case { sequence: *sequence, sharing: *sharing, packers });
+            }
+        }
+        cases
+    }
+
+    fn is_compared(&self, sharing: Sharing) -> bool {
+        let choices = &self.planning.choices;
+        match sharing {
+            Sharing::None => true,
+            _ if choices.keeps_all_apart() => false,
+            Sharing::InPlace if choices.is_never_in_place() => false,
+            sharing => sharing <= self.planning.how_to_read.most_sharing(),
+        }
+    }
+
+    /// What is not shown, in words.
+    fn skipped(&self, subject: &Subject<'_>, cases: &[Case]) -> Vec<String> {
+        let mut skipped = Vec::new();
+        if subject.loaded.graph.execution() != Execution::InOrder {
+            skipped.push("other orders: the steps do not run in order".to_owned());
+        }
+        let asked = self.planning.choices.packing.algorithm();
+        if !self.all && asked.is_none() && cases.len() > 2 {
+            let rules = counted(Algorithm::all().len(), "rule");
+            skipped.push(format!("the {rules} alone in the other rows; --all shows them"));
+        }
+        skipped
+    }
+
+    /// Packs a problem in every way; `None` if only the list of algorithms was asked for.
+    fn compare_packings(&self, source: &Source) -> Result<Option<Comparison>> {
+        if !self.planning.fits_problems() {
+            bail!(
+                "{source}: a problem has no model; of the options for plans, only --align, \
+                 --algorithm, --effort, --threads and --time-limit are for problems"
+            );
+        }
+        let packing = &self.planning.choices.packing;
+        let Some(options) = packing.resolve(Options::default())? else { return Ok(None) };
+        let table = ProblemArgs::new(self.capacity, self.planning.choices.align).read(source)?;
+        let most = if packing.has_effort() { options.effort } else { Effort::High };
+        let ways = self.ways(&options, most);
+        let mut comparison = Comparison::new(&["algorithm", "effort"]);
+        let mut clock = packing.start_clock();
+        for (at, way) in ways.iter().enumerate() {
+            let labels = way.labels();
+            clock.lap(&format!("{} of {}: {}: ", at + 1, ways.len(), labels.join(", ")));
+            comparison.rows.push(packed(&table, &way.options, labels, &mut clock));
+        }
+        drop(clock);
+        comparison.source = source.to_string();
+        comparison.title = format!("{source}: {}", counted(table.problem.len(), "buffer"));
+        comparison.bound = comparison.rows.iter().map(|row| row.lower_bound_bytes).max();
+        comparison.bound_of = "no packing gets below it";
+        comparison.references.push((table.problem.unshared_bytes(), "a place for every buffer"));
+        let largest = Algorithm::LargestFirst.to_string();
+        let largest = comparison.rows.iter().find(|row| row.labels[0] == largest);
+        let bytes = largest.and_then(|row| row.arena_bytes);
+        comparison.references.extend(bytes.map(|bytes| (bytes, "largest first")));
+        if most != Effort::Exhaustive && packing.algorithm().is_none() {
+            comparison.skipped.push("search to the end; --effort exhaustive shows it".to_owned());
+        }
+        Ok(Some(comparison))
+    }
+
+    /// How a problem is packed: by each rule, then by all of them with more and more search.
+    fn ways(&self, options: &Options, most: Effort) -> Vec<Way> {
+        let alone = |algorithm: Algorithm| {
+            let mut options = options.clone();
+            options.algorithms = vec![algorithm];
+            Way { algorithm: Some(algorithm), options }
+        };
+        if let Some(algorithm) = self.planning.choices.packing.algorithm() {
+            return vec![alone(algorithm)];
+        }
+        let rules = if self.all { Algorithm::named() } else { Algorithm::all() };
+        let mut ways: Vec<Way> = rules.into_iter().map(alone).collect();
+        for effort in [Effort::Fast, Effort::Default, Effort::High, Effort::Exhaustive] {
+            let mut options = options.clone();
+            options.effort = effort;
+            ways.push(Way { algorithm: None, options });
+            if effort == most {
+                break;
+            }
+        }
+        ways
+    }
+}
+
+/// A way to pack a problem: by one algorithm, or by the portfolio.
+struct Way {
+    algorithm: Option<Algorithm>,
+    options: Options,
+}
+
+impl Way {
+    fn labels(&self) -> Vec<String> {
+        let effort = match (self.algorithm, self.options.effort) {
+            (Some(Algorithm::Reordering | Algorithm::Search) | None, effort) => effort_name(effort),
+            (Some(_), _) => "rule",
+        };
+        vec![packer_name(self.algorithm), effort.to_owned()]
+    }
+}
+
+fn effort_name(effort: Effort) -> &'static str {
+    match effort {
+        Effort::Fast => "fast",
+        Effort::Default => "default",
+        Effort::High => "high",
+        Effort::Exhaustive => "exhaustive",
+    }
+}
+
+fn packer_name(algorithm: Option<Algorithm>) -> String {
+    algorithm.map_or("portfolio".to_owned(), |algorithm| algorithm.to_string())
+}
+
+/// The first row of each case.
+fn firsts(cases: &[Case]) -> impl Iterator<Item = usize> {
+    cases.iter().scan(0, |next, case| {
+        let first = *next;
+        *next += case.packers.len();
+        Some(first)
+    })
+}
+
+fn title(subject: &Subject<'_>) -> Result<String> {
+    let program = subject.lowering.program(&subject.loaded.graph, &subject.source)?;
+    let (steps, values) = (counted(program.steps(), "step"), counted(program.values(), "value"));
+    Ok(format!("{}: {steps}, {values}", subject.source))
+}
+
+/// Plans once, and says what came of it.
+fn planned(
+    improved: &Improved<'_>,
+    case: &Case,
+    packer: Option<Algorithm>,
+    clock: &mut Clock,
+) -> Result<Row> {
+    let program = improved.program()?;
+    let mut options = improved.subject.options.clone();
+    options.pack.algorithms = packer.into_iter().collect();
+    let start = Instant::now();
+    let planned = improved.plan_with(&program, &options, clock)?;
+    let time = start.elapsed();
+    let (arena_bytes, lower_bound_bytes, status) = match planned {
+        Ok(Planned { plan, .. }) => {
+            let totals = Totals::new(&program, &plan);
+            let status = if plan.derivation.optimal { "optimal" } else { "feasible" };
+            (Some(totals.arena_bytes), totals.lower_bound_bytes, status)
+        }
+        Err(why) => {
+            (None, why.lower_bound_bytes, if why.proven { "infeasible" } else { "not found" })
+        }
+    };
+    let labels =
+        vec![case.sequence.name().to_owned(), case.sharing.name().to_owned(), packer_name(packer)];
+    Ok(Row { labels, arena_bytes, lower_bound_bytes, status, search_time: None, time })
+}
+
+/// Packs once, and says what came of it.
+fn packed(table: &Table, options: &Options, labels: Vec<String>, clock: &mut Clock) -> Row {
+    let start = Instant::now();
+    let outcome = solve_watched(&table.problem, options, &mut |progress| clock.look(progress));
+    let time = start.elapsed();
+    let status = match outcome.status {
+        Status::Optimal => "optimal",
+        Status::Infeasible(_) => "infeasible",
+        _ if !outcome.fits(&table.problem) => "not found",
+        // Valid, and nothing more is claimed.
+        _ => "feasible",
+    };
+    let arena_bytes = outcome.fits(&table.problem).then_some(outcome.arena_bytes);
+    let lower_bound_bytes = outcome.lower_bound.bytes;
+    Row { labels, arena_bytes, lower_bound_bytes, status, search_time: None, time }
+}
+
+impl Subject<'_> {
+    /// The same in another order, with other sharing.
+    fn variant(&self, sequence: Sequence, sharing: Sharing) -> Self {
+        let mut variant = self.clone();
+        variant.lowering = self.lowering.variant(sequence, sharing);
+        if sharing == Sharing::None {
+            variant.options.apart = Apart::Everything;
+        }
+        variant
+    }
+}

@@ -1,0 +1,87 @@
+//! `plimsoll diff`: what moved, what grew, and what changed the peak.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::ValueEnum;
+use plimsoll::{WrittenPlan, diff_plans};
+
+use crate::Answer;
+use crate::input::Source;
+use crate::output::{self, OutputArgs};
+use crate::report::DiffReport;
+
+const EXAMPLES: &str = "\
+Plans are compared by the names of their values and steps; no model is needed. At the peak, what
+has come, less what has gone, and by how much the rest has changed, is the difference.
+
+Examples:
+  plimsoll diff old.plan.json new.plan.json
+  plimsoll diff old.plan.json new.plan.json --all      every value that changed
+  plimsoll diff old.plan.json new.plan.json --format json
+  plimsoll plan net.onnx --format json | plimsoll diff old.plan.json -
+
+Exit status:
+  0  the plans are the same
+  1  they differ
+  2  bad usage or bad input";
+
+/// Compare two plans: what moved, what grew, what changed the peak
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The first plan, as `plimsoll plan -o plan.json` writes it; - for standard input
+    #[arg(value_name = "A.json")]
+    before: PathBuf,
+
+    /// The second
+    #[arg(value_name = "B.json")]
+    after: PathBuf,
+
+    /// List everything that changed, not only the first of each kind
+    #[arg(long)]
+    all: bool,
+
+    #[command(flatten)]
+    output: OutputArgs<Format>,
+}
+
+/// The forms of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// What changed, the largest first, for people
+    Text,
+    /// One object, for scripts
+    Json,
+}
+
+impl output::Format for Format {
+    const TEXT: Self = Format::Text;
+
+    fn extension(self) -> &'static str {
+        match self {
+            Format::Text => "txt",
+            Format::Json => "json",
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<Answer> {
+    let output = args.output.resolve()?;
+    let (before, after) = (Source::named(&args.before), Source::named(&args.after));
+    if before == Source::Stdin && after == Source::Stdin {
+        bail!("only one of the plans can be standard input");
+    }
+    let diff = diff_plans(&read(&before)?, &read(&after)?);
+    let report = DiffReport { before: &before, after: &after, diff: &diff, is_full: args.all };
+    output.write(|out| match output.format {
+        Format::Text => report.write_text(out),
+        Format::Json => output::write_json(out, &diff),
+    })?;
+    Ok(if diff.same { Answer::Yes } else { Answer::No })
+}
+
+fn read(source: &Source) -> Result<WrittenPlan> {
+    let text = source.text("").with_context(|| source.to_string())?;
+    WrittenPlan::read(&text).map_err(|error| anyhow!("{source}: {error}"))
+}

@@ -1,0 +1,97 @@
+//! Other ways to lower a model than the one that was asked for, to be compared with it.
+
+use super::{Concat, KernelSet, Lowering, ModelArgs, Order};
+
+/// What may share bytes: each allows what the one before does, and one thing more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Sharing {
+    /// Every value has a place of its own for the whole run.
+    None,
+    /// Values whose lives do not meet.
+    Lives,
+    /// And views with their roots.
+    Views,
+    /// And outputs with inputs that are taken over.
+    InPlace,
+    /// And inputs of concats with their outputs.
+    Concats,
+}
+
+impl Sharing {
+    pub(crate) const ALL: [Sharing; 5] =
+        [Sharing::None, Sharing::Lives, Sharing::Views, Sharing::InPlace, Sharing::Concats];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Sharing::None => "none",
+            Sharing::Lives => "lives",
+            Sharing::Views => "views",
+            Sharing::InPlace => "in-place",
+            Sharing::Concats => "concats",
+        }
+    }
+}
+
+/// In which order nodes run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sequence {
+    /// That of the file, as far as possible.
+    Given,
+    /// The best that rules find.
+    Fast,
+    /// The best that search finds.
+    Best,
+    /// That of another file.
+    Listed,
+}
+
+impl Sequence {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Sequence::Given => "given",
+            Sequence::Fast => "fast",
+            Sequence::Best => "best",
+            Sequence::Listed => "listed",
+        }
+    }
+}
+
+impl ModelArgs {
+    /// The orders to compare: all, or the one that is asked for.
+    pub(crate) fn sequences(&self) -> Vec<Sequence> {
+        let known = [Sequence::Given, Sequence::Fast, Sequence::Best];
+        let Some(asked) = &self.order else { return known.to_vec() };
+        let named = known.into_iter().find(|sequence| asked.as_os_str() == sequence.name());
+        vec![named.unwrap_or(Sequence::Listed)]
+    }
+
+    /// The most that may share bytes.
+    pub(crate) fn most_sharing(&self) -> Sharing {
+        match (self.kernels, self.concat) {
+            (Some(KernelSet::Copying), _) => Sharing::Lives,
+            (Some(KernelSet::Views), _) => Sharing::Views,
+            (_, Some(Concat::Copy)) => Sharing::InPlace,
+            (Some(KernelSet::Standard) | None, Some(Concat::Join) | None) => Sharing::Concats,
+        }
+    }
+}
+
+impl Lowering {
+    /// The same model in another order, with other sharing.
+    pub(crate) fn variant(&self, sequence: Sequence, sharing: Sharing) -> Lowering {
+        let mut variant = self.clone();
+        variant.order = match sequence {
+            Sequence::Given => Order::Own,
+            Sequence::Fast => Order::Searched { fast: true },
+            Sequence::Best => Order::Searched { fast: false },
+            Sequence::Listed => self.order.clone(),
+        };
+        variant.kernels = match sharing {
+            Sharing::None | Sharing::Lives => KernelSet::Copying,
+            Sharing::Views => KernelSet::Views,
+            Sharing::InPlace | Sharing::Concats => KernelSet::Standard,
+        };
+        variant.concat = if sharing == Sharing::Concats { Concat::Join } else { Concat::Copy };
+        variant
+    }
+}
