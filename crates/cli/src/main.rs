@@ -10,6 +10,7 @@ mod check;
 mod choices;
 mod claim;
 mod clock;
+mod device;
 mod dims;
 mod input;
 mod model;

@@ -8,12 +8,14 @@ use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use plimsoll::annotate::annotate;
 use plimsoll::{
-    Best, Homeless, NoRoom, PLAN_FORMAT, PlanError, Program, ScheduledGraph, SharedLayout, Told,
-    VerifiedPlan, plan_watched, text,
+    BankSpec, Best, Homeless, NoRoom, PLAN_FORMAT, PlanError, Program, ScheduledGraph,
+    SharedLayout, Told, VerifiedPlan, plan_watched, text, write_c_header, write_chrome_trace,
+    write_rust_source,
 };
 use serde_json::json;
 
 use crate::choices::ChoiceArgs;
+use crate::device::{Device, DeviceArgs, Uses};
 use crate::input::Source;
 use crate::model::ModelArgs;
 use crate::output::{self, Output, OutputArgs};
@@ -35,6 +37,9 @@ Examples:
   plimsoll plan net.onnx -o packing.csv          the packing below it, for `plimsoll check`
   plimsoll plan net.onnx -o map.svg              a picture, time x address
   plimsoll plan net.onnx -o noted.plim           the graph, with notes of where everything is
+  plimsoll plan net.onnx -o trace.json           lives and live bytes, for Perfetto
+  plimsoll plan net.onnx -o plan.h               for firmware in C or C++; plan.rs for Rust
+  plimsoll plan net.onnx --align 16 -o net.tflm  an offline plan for TFLite Micro
   plimsoll plan net.onnx --budget 256KiB         does it fit? exit status 1 if not
   plimsoll plan net.onnx --place all --guard 128 everything in one arena, bytes free behind it
   plimsoll plan net.onnx --bank sram=512KiB,align=16 --bank dram
@@ -71,6 +76,9 @@ pub(crate) struct Args {
     write_shared: Option<PathBuf>,
 
     #[command(flatten)]
+    device: DeviceArgs,
+
+    #[command(flatten)]
     output: OutputArgs<Format>,
 }
 
@@ -89,25 +97,51 @@ enum Format {
     Svg,
     /// The graph, with notes on every node of where its outputs are
     Plim,
+    /// Lives, steps and live bytes, for Perfetto and chrome://tracing
+    Trace,
+    /// A C header: offsets, sizes and storage, for firmware
+    H,
+    /// Rust constants without std, for firmware
+    Rs,
+    /// TFLite Micro's `OfflineMemoryAllocation`, as the bytes of its buffer
+    Tflm,
+    /// The same as one object
+    TflmJson,
 }
 
 impl output::Format for Format {
     const TEXT: Self = Format::Text;
 
-    fn extension(self) -> &'static str {
+    fn suffixes(self) -> &'static [&'static str] {
         match self {
-            Format::Text => "txt",
-            Format::Json => "json",
-            Format::Tsv => "tsv",
-            Format::Csv => "csv",
-            Format::Svg => "svg",
-            Format::Plim => "plim",
+            Format::Text => &["txt"],
+            Format::Json => &["json"],
+            Format::Tsv => &["tsv"],
+            Format::Csv => &["csv"],
+            Format::Svg => &["svg"],
+            Format::Plim => &["plim"],
+            Format::Trace => &["trace.json"],
+            Format::H => &["h"],
+            Format::Rs => &["rs"],
+            Format::Tflm => &["tflm", "tflm.bin"],
+            Format::TflmJson => &["tflm.json"],
+        }
+    }
+}
+
+impl Format {
+    /// Which arguments for devices it has a use for.
+    fn uses(self) -> Uses {
+        Uses {
+            symbols: self == Format::H,
+            tensors: matches!(self, Format::Tflm | Format::TflmJson),
         }
     }
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
     let output = args.output.resolve()?;
+    let device = args.device.resolve(output.format.uses())?;
     let Some(mut options) = args.choices.resolve()? else { return Ok(Answer::Yes) };
     let lowering = args.how_to_read.resolve()?;
     let source = args.model.as_deref().map_or(Source::Sample, Source::named);
@@ -139,6 +173,8 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
                 plan: &plan,
                 corners: &corners,
                 best: &best,
+                device: &device,
+                banks: &options.banks,
             };
             args.show(&output, &planned, told)?
         }
@@ -167,22 +203,34 @@ struct Planned<'a> {
     plan: &'a VerifiedPlan,
     corners: &'a [(String, u64)],
     best: &'a Best,
+    device: &'a Device,
+    /// The banks that were asked for.
+    banks: &'a [BankSpec],
 }
 
 impl Args {
     fn show(&self, output: &Output<Format>, planned: &Planned<'_>, told: Told) -> Result<Answer> {
-        let Planned { source, program, plan, corners, best } = *planned;
+        let Planned { source, program, plan, corners, best, device, banks } = *planned;
         let asked =
             Asked { budget: self.budget, is_timed: self.choices.packing.is_timed(), corners, best };
         let report = PlanReport::new(source, program, plan, asked);
-        output.write(|out| match output.format {
-            Format::Text => report.write_text(out),
-            Format::Json => report.write_json(out, told),
-            Format::Tsv => report.write_tsv(out),
-            Format::Csv => report.write_csv(out),
-            Format::Svg => report.write_svg(out),
-            Format::Plim => write_annotated(out, program, plan),
-        })?;
+        let all = |text: &str| output.write(|out| out.write_all(text.as_bytes()));
+        match output.format {
+            Format::Text => output.write(|out| report.write_text(out)),
+            Format::Json => output.write(|out| report.write_json(out, told)),
+            Format::Tsv => output.write(|out| report.write_tsv(out)),
+            Format::Csv => output.write(|out| report.write_csv(out)),
+            Format::Svg => output.write(|out| report.write_svg(out)),
+            Format::Plim => output.write(|out| write_annotated(out, program, plan)),
+            Format::Trace => all(&write_chrome_trace(program, plan)),
+            Format::H => all(&write_c_header(program, plan, banks, &device.prefix)),
+            Format::Rs => all(&write_rust_source(program, plan, banks)),
+            Format::Tflm => {
+                let allocation = device.offline_allocation(source, program, plan)?;
+                output.write(|out| out.write_all(&allocation.to_bytes()))
+            }
+            Format::TflmJson => all(&device.offline_allocation(source, program, plan)?.to_json()),
+        }?;
         if let Some(path) = &self.write_shared {
             let layout = SharedLayout::from_plan(program, plan);
             if layout.values.is_empty() {
@@ -226,7 +274,15 @@ fn refuse(
         })?,
         Format::Json => output.write(|out| write_infeasible(out, why, told))?,
         // Without a plan there is nothing to draw or to list.
-        Format::Tsv | Format::Csv | Format::Svg | Format::Plim => {}
+        Format::Tsv
+        | Format::Csv
+        | Format::Svg
+        | Format::Plim
+        | Format::Trace
+        | Format::H
+        | Format::Rs
+        | Format::Tflm
+        | Format::TflmJson => {}
     }
     if !output.is_read_at_once() {
         output::note(&format!("{source}: {word}: {refusal}"));

@@ -63,7 +63,11 @@ pub use program::{
     Access, AccessKind, Execution, Overwrite, Program, Role, Scratch, Storage, Until, ValueInfo,
     View,
 };
-pub use report::{PLAN_FORMAT, PlanReadError, Told, Totals, read_plan, write_plan, write_tsv};
+pub use report::{
+    BadSymbolPrefix, OfflineMemoryAllocation, PLAN_FORMAT, PlanReadError, SymbolPrefix, TflmError,
+    Told, Totals, read_plan, write_c_header, write_chrome_trace, write_plan, write_rust_source,
+    write_tsv,
+};
 pub use schedule::{
     OrderEffort, OrderError, Schedule, order_by_names, search_order, topological_order,
 };

@@ -1,10 +1,20 @@
-//! Plans as text for tools: JSON that can be read back, and TSV.
+//! Plans for tools and devices: JSON that can be read back, TSV, a trace of lives; C and Rust for
+//! firmware, and what TFLite Micro takes.
 
+mod c_header;
+mod chrome_trace;
+mod device;
 mod follows;
 mod json;
+mod rust_source;
+mod tflm;
 mod tsv;
 
+pub use c_header::{BadSymbolPrefix, SymbolPrefix, write_c_header};
+pub use chrome_trace::write_chrome_trace;
 pub use json::{PLAN_FORMAT, PlanReadError, Told, read_plan, write_plan};
+pub use rust_source::write_rust_source;
+pub use tflm::{OfflineMemoryAllocation, TflmError};
 pub use tsv::write_tsv;
 
 use crate::ids::ValueId;
