@@ -14,6 +14,7 @@ mod device;
 mod dims;
 mod input;
 mod model;
+mod noted_onnx;
 mod output;
 mod packing;
 mod plan;

@@ -94,6 +94,11 @@ fn ends_in(name: &str, suffix: &str) -> bool {
 }
 
 impl<F: Format> Output<F> {
+    /// The file that is written; `None` for standard output.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     /// Whether the result is text on standard output, where people see it at once.
     pub(crate) fn is_read_at_once(&self) -> bool {
         self.path.is_none() && self.format == F::TEXT

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anstyle::AnsiColor;
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
+use bytes::Bytes;
 use clap::ValueEnum;
 use plimsoll::annotate::annotate;
 use plimsoll::{
@@ -18,6 +19,7 @@ use crate::choices::ChoiceArgs;
 use crate::device::{Device, DeviceArgs, Uses};
 use crate::input::Source;
 use crate::model::ModelArgs;
+use crate::noted_onnx;
 use crate::output::{self, Output, OutputArgs};
 use crate::report::{Asked, PlanReport, bold, write_title};
 use crate::{Answer, size};
@@ -37,6 +39,7 @@ Examples:
   plimsoll plan net.onnx -o packing.csv          the packing below it, for `plimsoll check`
   plimsoll plan net.onnx -o map.svg              a picture, time x address
   plimsoll plan net.onnx -o noted.plim           the graph, with notes of where everything is
+  plimsoll plan net.onnx -o noted.onnx           the same in a copy of the model
   plimsoll plan net.onnx -o trace.json           lives and live bytes, for Perfetto
   plimsoll plan net.onnx -o plan.h               for firmware in C or C++; plan.rs for Rust
   plimsoll plan net.onnx --align 16 -o net.tflm  an offline plan for TFLite Micro
@@ -107,6 +110,8 @@ enum Format {
     Tflm,
     /// The same as one object
     TflmJson,
+    /// The ONNX model that was read, with notes on every node of where its outputs are
+    Onnx,
 }
 
 impl output::Format for Format {
@@ -125,6 +130,7 @@ impl output::Format for Format {
             Format::Rs => &["rs"],
             Format::Tflm => &["tflm", "tflm.bin"],
             Format::TflmJson => &["tflm.json"],
+            Format::Onnx => &["onnx"],
         }
     }
 }
@@ -146,6 +152,9 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let lowering = args.how_to_read.resolve()?;
     let source = args.model.as_deref().map_or(Source::Sample, Source::named);
     let mut loaded = lowering.load(&source)?;
+    if output.format == Format::Onnx && loaded.onnx.is_none() {
+        bail!("{source}: is not an ONNX model, and only such a one can be written with notes");
+    }
     options.apart = args.choices.apart(&loaded.graph)?;
     let best = lowering.improve(&mut loaded, &options, &source)?;
     let program = lowering.program(&loaded.graph, &source)?;
@@ -175,6 +184,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
                 best: &best,
                 device: &device,
                 banks: &options.banks,
+                onnx: loaded.onnx.as_ref(),
             };
             args.show(&output, &planned, told)?
         }
@@ -206,14 +216,17 @@ struct Planned<'a> {
     device: &'a Device,
     /// The banks that were asked for.
     banks: &'a [BankSpec],
+    /// The file of the model, if it is an ONNX model.
+    onnx: Option<&'a Bytes>,
 }
 
 impl Args {
     fn show(&self, output: &Output<Format>, planned: &Planned<'_>, told: Told) -> Result<Answer> {
-        let Planned { source, program, plan, corners, best, device, banks } = *planned;
+        let Planned { source, program, plan, corners, best, device, banks, onnx } = *planned;
         let asked =
             Asked { budget: self.budget, is_timed: self.choices.packing.is_timed(), corners, best };
         let report = PlanReport::new(source, program, plan, asked);
+        let noted = |bytes: &Bytes| noted_onnx::annotated(bytes, source, program, plan);
         let all = |text: &str| output.write(|out| out.write_all(text.as_bytes()));
         match output.format {
             Format::Text => output.write(|out| report.write_text(out)),
@@ -228,6 +241,11 @@ impl Args {
             Format::Tflm => {
                 let allocation = device.offline_allocation(source, program, plan)?;
                 output.write(|out| out.write_all(&allocation.to_bytes()))
+            }
+            Format::Onnx => {
+                let noted = onnx.map(noted).transpose()?;
+                noted_onnx::tell_folder(noted.as_ref(), source, output.path());
+                output.write(|out| noted.map_or(Ok(()), |noted| noted.write(out)))
             }
             Format::TflmJson => all(&device.offline_allocation(source, program, plan)?.to_json()),
         }?;
@@ -282,7 +300,8 @@ fn refuse(
         | Format::H
         | Format::Rs
         | Format::Tflm
-        | Format::TflmJson => {}
+        | Format::TflmJson
+        | Format::Onnx => {}
     }
     if !output.is_read_at_once() {
         output::note(&format!("{source}: {word}: {refusal}"));

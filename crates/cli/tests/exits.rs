@@ -98,6 +98,7 @@ fn cases(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
     vec![
         ("sample", with(write_sample(folder), &[])),
         ("views", with(model("views.plim"), &["--place", "all"])),
+        ("empty", with(model("empty.plim"), &["--place", "inputs,outputs"])),
         ("banks", with(model("scratch.plim"), &banks)),
         ("hostile", with(hostile(folder), &["--align", "4"])),
         ("nothing", with(nothing, &[])),

@@ -277,8 +277,8 @@ impl Header {
 
     fn assertions(&mut self) -> fmt::Result {
         let mut text = String::new();
-        let fits = "(size_t)-1 >= @UPPER@ARENA_BYTES";
-        writeln!(text, "@UPPER@ASSERT(SIZE_IS_WIDE, {fits});")?;
+        text.push_str("#if @UPPER@ARENA_BYTES > SIZE_MAX\n");
+        text.push_str("#error size_t is too narrow for this plan\n#endif\n");
         for (row, name) in self.device.banks.iter().zip(&self.banks) {
             if row.capacity.is_some() {
                 let fits = format!("@UPPER@ARENA_BYTES_{name} <= @UPPER@CAPACITY_{name}");

@@ -97,7 +97,8 @@ impl OfflineMemoryAllocation {
         let mut seen = HashSet::with_capacity(order.len());
         let mut offsets = Vec::with_capacity(order.len());
         for name in order {
-            if !seen.insert(name.as_str()) {
+            // Tensors without a name are not looked for.
+            if !name.is_empty() && !seen.insert(name.as_str()) {
                 return Err(TflmError::Twice(name.clone()));
             }
             offsets.push(known.get(name.as_str()).copied().unwrap_or(AT_RUN_TIME));
