@@ -89,7 +89,8 @@ def disagreements(notes, plan):
     """Values whose notes are not what the plan says."""
     wrong = []
     for value in plan["values"]:
-        if value["name"] not in notes:
+        stored = value.get("role") in ("param", "constant")
+        if value["name"] not in notes or (stored and "offset" not in value):
             continue
         if "offset" in value:
             said = {"bank": value["bank"], "offset": str(value["offset"])}
