@@ -16,7 +16,7 @@ pub(crate) struct DeviceArgs {
     #[arg(long, value_name = "NAME")]
     symbol_prefix: Option<SymbolPrefix>,
 
-    /// The tensors of the flatbuffer that an offline plan for TFLite Micro is for, by index: their
+    /// The tensors of the flatbuffer that an offline plan for TensorFlow Lite Micro is for, by index: their
     /// names, one a line [default: the values of the model]
     #[arg(long, value_name = "FILE")]
     tensor_order: Option<PathBuf>,
@@ -58,7 +58,7 @@ impl DeviceArgs {
 }
 
 impl Device {
-    /// The offline plan for TFLite Micro, with notes of what it might not like.
+    /// The offline plan for TensorFlow Lite Micro, with notes of what it might not like.
     pub(crate) fn offline_allocation(
         &self,
         source: &Source,

@@ -106,7 +106,7 @@ enum Format {
     H,
     /// Rust constants without std, for firmware
     Rs,
-    /// TFLite Micro's `OfflineMemoryAllocation`, as the bytes of its buffer
+    /// TensorFlow Lite Micro's `OfflineMemoryAllocation`, as the bytes of its buffer
     Tflm,
     /// The same as one object
     TflmJson,

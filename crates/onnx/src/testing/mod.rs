@@ -202,9 +202,9 @@ fn assert_notes_change_nothing(bytes: &[u8], model: &Model) {
         notes.tensors.insert(tensor.name.clone(), BTreeMap::from([("note".to_owned(), note)]));
     }
     let written = |bytes: &[u8]| {
-        let noted = Annotated::new(Bytes::copy_from_slice(bytes), &notes).ok()?;
+        let annotated = Annotated::new(Bytes::copy_from_slice(bytes), &notes).ok()?;
         let mut out = Vec::new();
-        noted.write(&mut out).expect("memory can be written");
+        annotated.write(&mut out).expect("memory can be written");
         Some(out)
     };
     // Some files are read, though they are in parts that notes cannot be spliced into.

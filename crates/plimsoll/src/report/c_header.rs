@@ -57,6 +57,9 @@ impl fmt::Display for BadSymbolPrefix {
 impl std::error::Error for BadSymbolPrefix {}
 
 /// The plan as a C header. `asked` are the banks that it was made for.
+///
+/// # Panics
+/// Never: a string can always be written to.
 #[must_use]
 pub fn write_c_header(
     program: &dyn Program,

@@ -1,5 +1,5 @@
 //! Plans for tools and devices: JSON that can be read back, TSV, a trace of lives; C and Rust for
-//! firmware, and what TFLite Micro takes.
+//! firmware, and what TensorFlow Lite Micro takes.
 
 mod c_header;
 mod chrome_trace;

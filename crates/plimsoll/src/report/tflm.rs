@@ -1,4 +1,4 @@
-//! The plan as TFLite Micro takes it: the metadata `OfflineMemoryAllocation` of a flatbuffer.
+//! The plan as TensorFlow Lite Micro takes it: the metadata `OfflineMemoryAllocation` of a flatbuffer.
 //!
 //! A list of 32-bit integers: a version, the subgraph, how many tensors there are, and for each its
 //! offset in the arena, or -1 where the runtime finds a place itself. Tensors go by index there, and
@@ -32,7 +32,7 @@ pub struct OfflineMemoryAllocation {
     names: Vec<String>,
 }
 
-/// Why a plan is none for TFLite Micro.
+/// Why a plan is none for TensorFlow Lite Micro.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TflmError {
@@ -126,7 +126,7 @@ impl OfflineMemoryAllocation {
         serde_json::to_string_pretty(self).expect("names and numbers") + "\n"
     }
 
-    /// How many tensors are where TFLite Micro wants none: not at a multiple of 16.
+    /// How many tensors are where TensorFlow Lite Micro wants none: not at a multiple of 16.
     #[must_use]
     pub fn misaligned(&self) -> usize {
         self.offsets.iter().filter(|offset| **offset >= 0 && **offset % ALIGN != 0).count()
