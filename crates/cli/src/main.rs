@@ -53,7 +53,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Plan(plan::Args),
+    Plan(Box<plan::Args>),
     Verify(verify::Args),
     Solve(solve::Args),
     Check(check::Args),

@@ -100,7 +100,7 @@ enum Format {
     Svg,
     /// The graph, with notes on every node of where its outputs are
     Plim,
-    /// Lives, steps and live bytes, for Perfetto and chrome://tracing
+    /// Lives, steps and live bytes, for Perfetto
     Trace,
     /// A C header: offsets, sizes and storage, for firmware
     H,
