@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
-use plimsoll::{WrittenPlan, diff_plans};
+use plimsoll::diff::{WrittenPlan, diff_plans};
 
 use crate::Answer;
 use crate::input::Source;
@@ -58,10 +58,10 @@ enum Format {
 impl output::Format for Format {
     const TEXT: Self = Format::Text;
 
-    fn extension(self) -> &'static str {
+    fn suffixes(self) -> &'static [&'static str] {
         match self {
-            Format::Text => "txt",
-            Format::Json => "json",
+            Format::Text => &["txt"],
+            Format::Json => &["json"],
         }
     }
 }

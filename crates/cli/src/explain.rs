@@ -62,10 +62,10 @@ enum Format {
 impl output::Format for Format {
     const TEXT: Self = Format::Text;
 
-    fn extension(self) -> &'static str {
+    fn suffixes(self) -> &'static [&'static str] {
         match self {
-            Format::Text => "txt",
-            Format::Json => "json",
+            Format::Text => &["txt"],
+            Format::Json => &["json"],
         }
     }
 }

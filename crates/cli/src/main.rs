@@ -11,11 +11,13 @@ mod choices;
 mod claim;
 mod clock;
 mod compare;
+mod device;
 mod diff;
 mod dims;
 mod explain;
 mod input;
 mod model;
+mod noted_onnx;
 mod output;
 mod packing;
 mod plan;
@@ -59,7 +61,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Plan(plan::Args),
+    Plan(Box<plan::Args>),
     Verify(verify::Args),
     Explain(explain::Args),
     Compare(compare::Args),

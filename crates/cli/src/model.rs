@@ -40,25 +40,27 @@ const SAMPLE: &[u8] = include_bytes!("../../../corpus/models/sample.onnx");
 enum Read {
     /// With every shape known.
     Graph(Graph),
-    /// With shapes to be found.
-    Model(Model),
+    /// With shapes to be found; and the file that it was read from.
+    Model(Model, Bytes),
 }
 
 /// Reads a model: `.onnx`, `.json` for training graphs, all else is `.plim`.
 fn read(source: &Source) -> Result<Read> {
-    let onnx = |model: Result<Model, OnnxError>| {
-        model.map(Read::Model).map_err(|error| anyhow!("{source}: {error}"))
+    let onnx = |bytes: Result<Bytes, OnnxError>| {
+        let read = bytes.and_then(|bytes| Ok((plimsoll_onnx::read(bytes.clone())?, bytes)));
+        let read = read.map(|(model, bytes)| Read::Model(model, bytes));
+        read.map_err(|error| anyhow!("{source}: {error}"))
     };
     match source {
-        Source::Sample => return onnx(plimsoll_onnx::read(Bytes::from_static(SAMPLE))),
+        Source::Sample => return onnx(Ok(Bytes::from_static(SAMPLE))),
         Source::File(path) if source.has_extension("onnx") => {
-            return onnx(plimsoll_onnx::load(path));
+            return onnx(plimsoll_onnx::open(path));
         }
         Source::File(_) | Source::Stdin => {}
     }
     let bytes = source.bytes().with_context(|| source.to_string())?;
     if bytes.first() == Some(&ONNX_BEGINS) {
-        return onnx(plimsoll_onnx::read(Bytes::from(bytes)));
+        return onnx(Ok(Bytes::from(bytes)));
     }
     let text = text_of(bytes).with_context(|| source.to_string())?;
     read_text(&text, source).map(Read::Graph)
@@ -86,6 +88,8 @@ pub(crate) struct Loaded {
     pub(crate) graph: Graph,
     /// The same at the other corners of ranges of dims, with what they are called.
     pub(crate) corners: Vec<(String, Graph)>,
+    /// The file, if it is an ONNX model.
+    pub(crate) onnx: Option<Bytes>,
 }
 
 impl Loaded {
@@ -338,14 +342,14 @@ fn how_to_bind(error: &ShapeError) -> &'static str {
 impl Lowering {
     /// Reads a model, and finds its shapes.
     pub(crate) fn load(&self, source: &Source) -> Result<Loaded> {
-        let model = match read(source)? {
+        let (model, onnx) = match read(source)? {
             Read::Graph(graph) if self.dims.is_empty() => {
-                return Ok(Loaded { graph, corners: Vec::new() });
+                return Ok(Loaded { graph, corners: Vec::new(), onnx: None });
             }
             Read::Graph(_) => {
                 bail!("{source}: has no symbols or open shapes that dims could be for")
             }
-            Read::Model(model) => model,
+            Read::Model(model, bytes) => (model, Some(bytes)),
         };
         let infer = |bindings: &Bindings| {
             let inferred = shape::infer(&model, bindings);
@@ -357,7 +361,7 @@ impl Lowering {
         }
         let corners = self.dims.corners().into_iter();
         let corners = corners.map(|(name, bindings)| Ok((name, infer(&bindings)?.graph)));
-        Ok(Loaded { graph, corners: corners.collect::<Result<_>>()? })
+        Ok(Loaded { graph, corners: corners.collect::<Result<_>>()?, onnx })
     }
 
     /// The same without the copies that a plan tells it does without.
@@ -412,7 +416,7 @@ impl Lowering {
         if halves.is_empty() || *source == Source::Stdin {
             return Ok(Vec::new());
         }
-        let Read::Model(model) = read(source)? else { return Ok(Vec::new()) };
+        let Read::Model(model, _) = read(source)? else { return Ok(Vec::new()) };
         let variant = |(label, bindings): (String, Bindings)| {
             let Inferred { graph, .. } = shape::infer(&model, &bindings).ok()?;
             Some(Variant { label, graph })
@@ -541,7 +545,7 @@ mod tests {
 
     #[test]
     fn the_sample_is_a_model() {
-        let Read::Model(model) = read(&Source::Sample).expect("the sample is valid") else {
+        let Read::Model(model, _) = read(&Source::Sample).expect("the sample is valid") else {
             panic!("the sample is an ONNX model");
         };
         assert!(model.body.nodes.len() >= 10);

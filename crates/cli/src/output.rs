@@ -19,8 +19,9 @@ pub(crate) trait Format: ValueEnum + Copy + PartialEq + Send + Sync + 'static {
     /// The form for people, which may hold colours.
     const TEXT: Self;
 
-    /// The extension of files of this form, without the dot.
-    fn extension(self) -> &'static str;
+    /// How files of this form end, behind a dot. A file may also be called just that, if there is
+    /// a dot in it.
+    fn suffixes(self) -> &'static [&'static str];
 }
 
 /// Where to write the result, and in which form.
@@ -49,24 +50,36 @@ impl<F: Format> OutputArgs<F> {
         let path = self.output.clone().filter(|path| path.as_os_str() != "-");
         let format = match (self.format, &path) {
             (Some(format), _) => format,
-            (None, Some(path)) => by_extension(path)?,
+            (None, Some(path)) => by_suffix(path)?,
             (None, None) => F::TEXT,
         };
         Ok(Output { path, format })
     }
 }
 
-fn by_extension<F: Format>(path: &Path) -> Result<F> {
-    let given = path.extension().unwrap_or_default();
-    let known = F::value_variants();
-    known.iter().copied().find(|f| given.eq_ignore_ascii_case(f.extension())).ok_or_else(|| {
-        let known: Vec<String> = known.iter().map(|f| format!(".{}", f.extension())).collect();
+/// The form whose suffix the name of a file has; the longest counts.
+fn by_suffix<F: Format>(path: &Path) -> Result<F> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let pairs = || F::value_variants().iter().flat_map(|f| f.suffixes().iter().map(|s| (*f, *s)));
+    let found = pairs().filter(|(_, suffix)| ends_in(&name, suffix));
+    found.max_by_key(|(_, suffix)| suffix.len()).map(|(format, _)| format).ok_or_else(|| {
+        let known: Vec<String> = pairs().map(|(_, suffix)| format!(".{suffix}")).collect();
         let known = known.join(", ");
         anyhow!("{}: unknown extension; known are {known}, or use --format", path.display())
     })
 }
 
+fn ends_in(name: &str, suffix: &str) -> bool {
+    let stem = name.strip_suffix(suffix).and_then(|front| front.strip_suffix('.'));
+    stem.is_some_and(|stem| !stem.is_empty()) || (name == suffix && suffix.contains('.'))
+}
+
 impl<F: Format> Output<F> {
+    /// The file that is written; `None` for standard output.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     /// Whether the result is text on standard output, where people see it at once.
     fn is_read_at_once(&self) -> bool {
         self.path.is_none() && self.format == F::TEXT
@@ -188,4 +201,18 @@ fn beside(target: &Path) -> Result<PathBuf> {
     temporary.push(name);
     temporary.push(format!(".{}.tmp", std::process::id()));
     Ok(target.with_file_name(temporary))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_end_in_suffixes() {
+        assert!(ends_in("a.json", "json") && ends_in("a.trace.json", "json"));
+        assert!(ends_in("a.trace.json", "trace.json") && ends_in("trace.json", "trace.json"));
+        assert!(!ends_in("atrace.json", "trace.json"), "a word of its own");
+        assert!(!ends_in("json", "json") && !ends_in(".json", "json"), "only an extension counts");
+        assert!(!ends_in("a.jso", "json") && !ends_in("", "json"));
+    }
 }

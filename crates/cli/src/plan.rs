@@ -4,14 +4,19 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anstyle::AnsiColor;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::ValueEnum;
-use plimsoll::{Homeless, NoRoom, PLAN_FORMAT, Program, SharedLayout, Told};
+use plimsoll::{
+    Homeless, NoRoom, PLAN_FORMAT, Program, SharedLayout, Told, write_c_header, write_chrome_trace,
+    write_rust_source,
+};
 use serde_json::json;
 
+use crate::device::{Device, DeviceArgs, Uses};
 use crate::input::Source;
+use crate::noted_onnx;
 use crate::output::{self, Output, OutputArgs};
-use crate::planning::{Planned, PlanningArgs};
+use crate::planning::{Planned, PlanningArgs, Subject};
 use crate::report::{Asked, PlanReport, bold, write_title};
 use crate::{Answer, size};
 
@@ -30,6 +35,10 @@ Examples:
   plimsoll plan net.onnx -o packing.csv          the packing below it, for `plimsoll check`
   plimsoll plan net.onnx -o map.svg              a picture, time x address
   plimsoll plan net.onnx -o noted.plim           the graph, with notes of where everything is
+  plimsoll plan net.onnx -o noted.onnx           the same in a copy of the model
+  plimsoll plan net.onnx -o trace.json           lives and live bytes, for Perfetto
+  plimsoll plan net.onnx -o plan.h               for firmware in C or C++; plan.rs for Rust
+  plimsoll plan net.onnx --align 16 -o net.tflm  an offline plan for TFLite Micro
   plimsoll plan net.onnx --budget 256KiB         does it fit? exit status 1 if not
   plimsoll plan net.onnx --place all --guard 128 everything in one arena, bytes free behind it
   plimsoll plan net.onnx --bank sram=512KiB,align=16 --bank dram
@@ -63,6 +72,9 @@ pub(crate) struct Args {
     write_shared: Option<PathBuf>,
 
     #[command(flatten)]
+    device: DeviceArgs,
+
+    #[command(flatten)]
     output: OutputArgs<Format>,
 }
 
@@ -81,27 +93,60 @@ enum Format {
     Svg,
     /// The graph, with notes on every node of where its outputs are
     Plim,
+    /// Lives, steps and live bytes, for Perfetto
+    Trace,
+    /// A C header: offsets, sizes and storage, for firmware
+    H,
+    /// Rust constants without std, for firmware
+    Rs,
+    /// TensorFlow Lite Micro's `OfflineMemoryAllocation`, as the bytes of its buffer
+    Tflm,
+    /// The same as one object
+    TflmJson,
+    /// The ONNX model that was read, with notes on every node of where its outputs are
+    Onnx,
 }
 
 impl output::Format for Format {
     const TEXT: Self = Format::Text;
 
-    fn extension(self) -> &'static str {
+    fn suffixes(self) -> &'static [&'static str] {
         match self {
-            Format::Text => "txt",
-            Format::Json => "json",
-            Format::Tsv => "tsv",
-            Format::Csv => "csv",
-            Format::Svg => "svg",
-            Format::Plim => "plim",
+            Format::Text => &["txt"],
+            Format::Json => &["json"],
+            Format::Tsv => &["tsv"],
+            Format::Csv => &["csv"],
+            Format::Svg => &["svg"],
+            Format::Plim => &["plim"],
+            Format::Trace => &["trace.json"],
+            Format::H => &["h"],
+            Format::Rs => &["rs"],
+            Format::Tflm => &["tflm", "tflm.bin"],
+            Format::TflmJson => &["tflm.json"],
+            Format::Onnx => &["onnx"],
+        }
+    }
+}
+
+impl Format {
+    /// Which arguments for devices it has a use for.
+    fn uses(self) -> Uses {
+        Uses {
+            symbols: self == Format::H,
+            tensors: matches!(self, Format::Tflm | Format::TflmJson),
         }
     }
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
     let output = args.output.resolve()?;
+    let device = args.device.resolve(output.format.uses())?;
     let source = Source::or_sample(args.model.as_deref());
     let Some(subject) = args.planning.read(source)? else { return Ok(Answer::Yes) };
+    if output.format == Format::Onnx && subject.loaded.onnx.is_none() {
+        let source = &subject.source;
+        bail!("{source}: is not an ONNX model, and only such a one can be written with notes");
+    }
     let improved = subject.improve()?;
     let program = improved.program()?;
     let mut told = improved.told();
@@ -118,7 +163,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
                 best: &improved.best,
             };
             let report = PlanReport::new(source, &program, &plan, asked);
-            args.show(&output, &report, told)?
+            args.show(&output, &report, &improved.subject, &device, told)?
         }
         Err(why) => {
             refuse(&output, source, &program, &why, &told)?;
@@ -132,15 +177,39 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
 }
 
 impl Args {
-    fn show(&self, output: &Output<Format>, report: &PlanReport<'_>, told: Told) -> Result<Answer> {
-        output.write(|out| match output.format {
-            Format::Text => report.write_text(out),
-            Format::Json => report.write_json(out, told),
-            Format::Tsv => report.write_tsv(out),
-            Format::Csv => report.write_csv(out),
-            Format::Svg => report.write_svg(out),
-            Format::Plim => report.write_plim(out),
-        })?;
+    fn show(
+        &self,
+        output: &Output<Format>,
+        report: &PlanReport<'_>,
+        subject: &Subject<'_>,
+        device: &Device,
+        told: Told,
+    ) -> Result<Answer> {
+        let PlanReport { source, program, plan, .. } = *report;
+        let banks = &subject.options.banks;
+        let all = |text: &str| output.write(|out| out.write_all(text.as_bytes()));
+        match output.format {
+            Format::Text => output.write(|out| report.write_text(out)),
+            Format::Json => output.write(|out| report.write_json(out, told)),
+            Format::Tsv => output.write(|out| report.write_tsv(out)),
+            Format::Csv => output.write(|out| report.write_csv(out)),
+            Format::Svg => output.write(|out| report.write_svg(out)),
+            Format::Plim => output.write(|out| report.write_plim(out)),
+            Format::Trace => all(&write_chrome_trace(program, plan)),
+            Format::H => all(&write_c_header(program, plan, banks, &device.prefix)),
+            Format::Rs => all(&write_rust_source(program, plan, banks)),
+            Format::Tflm => {
+                let allocation = device.offline_allocation(source, program, plan)?;
+                output.write(|out| out.write_all(&allocation.to_bytes()))
+            }
+            Format::TflmJson => all(&device.offline_allocation(source, program, plan)?.to_json()),
+            Format::Onnx => {
+                let noted = |bytes| noted_onnx::annotated(bytes, source, program, plan);
+                let noted = subject.loaded.onnx.as_ref().map(noted).transpose()?;
+                noted_onnx::tell_folder(noted.as_ref(), source, output.path());
+                output.write(|out| noted.map_or(Ok(()), |noted| noted.write(out)))
+            }
+        }?;
         if let Some(path) = &self.write_shared {
             let layout = SharedLayout::from_plan(report.program, report.plan);
             if layout.values.is_empty() {
@@ -171,7 +240,16 @@ fn refuse(
         })?,
         Format::Json => output.write(|out| write_infeasible(out, why, told))?,
         // Without a plan there is nothing to draw or to list.
-        Format::Tsv | Format::Csv | Format::Svg | Format::Plim => {}
+        Format::Tsv
+        | Format::Csv
+        | Format::Svg
+        | Format::Plim
+        | Format::Trace
+        | Format::H
+        | Format::Rs
+        | Format::Tflm
+        | Format::TflmJson
+        | Format::Onnx => {}
     }
     output.note(&format!("{source}: {word}: {refusal}"));
     Ok(())

@@ -66,12 +66,12 @@ enum Format {
 impl output::Format for Format {
     const TEXT: Self = Format::Text;
 
-    fn extension(self) -> &'static str {
+    fn suffixes(self) -> &'static [&'static str] {
         match self {
-            Format::Text => "txt",
-            Format::Json => "json",
-            Format::Csv => "csv",
-            Format::Svg => "svg",
+            Format::Text => &["txt"],
+            Format::Json => &["json"],
+            Format::Csv => &["csv"],
+            Format::Svg => &["svg"],
         }
     }
 }

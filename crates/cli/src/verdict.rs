@@ -23,10 +23,10 @@ pub(crate) enum VerdictFormat {
 impl output::Format for VerdictFormat {
     const TEXT: Self = VerdictFormat::Text;
 
-    fn extension(self) -> &'static str {
+    fn suffixes(self) -> &'static [&'static str] {
         match self {
-            VerdictFormat::Text => "txt",
-            VerdictFormat::Json => "json",
+            VerdictFormat::Text => &["txt"],
+            VerdictFormat::Json => &["json"],
         }
     }
 }

@@ -11,6 +11,7 @@
 //! No bytes make it panic, or take time or memory without bound: they get an [`OnnxError`] that
 //! names the node or the tensor.
 
+mod annotate;
 mod attribute;
 mod constant;
 mod control;
@@ -22,6 +23,7 @@ mod function;
 mod map;
 mod name;
 mod operator;
+mod origin;
 #[allow(missing_docs, clippy::pedantic, reason = "generated")]
 pub mod proto;
 mod reader;
@@ -37,9 +39,11 @@ use bytes::Bytes;
 use plimsoll::model::Model;
 use prost::Message;
 
+pub use crate::annotate::{Annotated, Note, Notes};
 use crate::attribute::Given;
 pub use crate::error::OnnxError;
 use crate::function::functions;
+use crate::origin::Origins;
 use crate::proto::ModelProto;
 use crate::reader::{Around, Reader, Versions};
 
@@ -57,15 +61,25 @@ const LIMITS: Limits = Limits { file: 4 << 30, model: 4 << 30 };
 
 /// The model in a file, of any size. The file must not be changed while it is read.
 pub fn load(path: &Path) -> Result<Model, OnnxError> {
-    read(map::map(path)?)
+    read(open(path)?)
+}
+
+/// The bytes of a file, without reading them. It must not be changed while they are in use.
+pub fn open(path: &Path) -> Result<Bytes, OnnxError> {
+    map::map(path)
 }
 
 /// The model that the bytes of a file describe.
 pub fn read(bytes: Bytes) -> Result<Model, OnnxError> {
-    read_within(bytes, LIMITS)
+    read_within(bytes, LIMITS, None).map(|(model, _)| model)
 }
 
-fn read_within(bytes: Bytes, limits: Limits) -> Result<Model, OnnxError> {
+/// The model, and where its tensors come from if `origins` are there to be filled.
+fn read_within(
+    bytes: Bytes,
+    limits: Limits,
+    origins: Option<Origins>,
+) -> Result<(Model, Option<Origins>), OnnxError> {
     let malformed = |fault: String| OnnxError::Protobuf(fault);
     let weight = weight::weight(&bytes).map_err(|fault| malformed(fault.0.to_owned()))?;
     if weight > limits.file {
@@ -79,7 +93,8 @@ fn read_within(bytes: Bytes, limits: Limits) -> Result<Model, OnnxError> {
     cost::check(graph, &functions, limits.model)?;
     let versions = Versions::of(&proto.opset_import)?;
     let mut reader = Reader::new(functions, limits.model);
+    reader.origins = origins;
     let around = Around { versions: &versions, given: &Given::new(), path: "" };
     let body = reader.graph(graph, None, around)?;
-    Ok(Model { body, ..reader.table.model })
+    Ok((Model { body, ..reader.table.model }, reader.origins))
 }

@@ -34,6 +34,14 @@ impl<'s, 'm> Scope<'s, 'm> {
         self.names.insert(name, known)
     }
 
+    /// The names of this graph alone, with the tensors that they stand for.
+    pub(crate) fn tensors(&self) -> impl Iterator<Item = (&'m str, TensorId)> + '_ {
+        self.names.iter().filter_map(|(name, known)| match known {
+            Known::Tensor(id) => Some((*name, *id)),
+            Known::Absent | Known::Text => None,
+        })
+    }
+
     /// What a name stands for in this graph alone.
     pub(crate) fn own(&self, name: &str) -> Option<Known> {
         self.names.get(name).copied()

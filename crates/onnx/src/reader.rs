@@ -15,6 +15,7 @@ use crate::error::{Fault, OnnxError, Stop};
 use crate::function::{Call, Functions, key};
 use crate::name::{Known, Names, Scope};
 use crate::operator::operator;
+use crate::origin::Origins;
 use crate::proto::{GraphProto, NodeProto, OperatorSetIdProto, TensorProto, ValueInfoProto};
 use crate::tensor::stored;
 use crate::value::declared;
@@ -63,6 +64,8 @@ pub(crate) struct Around<'c, 'm> {
 pub(crate) struct Reader<'m> {
     pub(crate) table: Table,
     pub(crate) node_names: Names,
+    /// Where tensors come from, if somebody wants to know.
+    pub(crate) origins: Option<Origins>,
     functions: Functions<'m>,
     /// How many bytes attributes that are handed to functions may still become.
     left: u64,
@@ -71,7 +74,7 @@ pub(crate) struct Reader<'m> {
 impl<'m> Reader<'m> {
     pub(crate) fn new(functions: Functions<'m>, most_bytes: u64) -> Self {
         let (table, node_names) = (Table::default(), Names::default());
-        Reader { table, node_names, functions, left: most_bytes / 16 }
+        Reader { table, node_names, origins: None, functions, left: most_bytes / 16 }
     }
 
     /// Reads a graph: the model's own, or a body inside of the names of another.
@@ -104,6 +107,9 @@ impl<'m> Reader<'m> {
         }
         let mut nodes = Vec::with_capacity(graph.node.len());
         self.nodes(&graph.node, &made, &scope, around, &mut nodes)?;
+        if let Some(origins) = &mut self.origins {
+            origins.add(scope.tensors());
+        }
         let outputs = graph.output.iter().map(|value| output(value, &scope));
         Ok(Body { inputs, outputs: outputs.collect::<Result<_, _>>()?, nodes })
     }
@@ -252,7 +258,11 @@ impl<'m> Reader<'m> {
         let name = self.node_names.unique(around.path, &label(index, node));
         if let Some(function) = self.functions.get(&key(node)).copied() {
             let call = Call { function, name, attributes, inputs, outputs };
-            return self.call(&call, around, nodes);
+            let origins = self.origins.take();
+            self.call(&call, around, nodes)?;
+            // The nodes of a function are in the file once, however often it is called.
+            self.origins = origins;
+            return Ok(());
         }
         let kind = node.op_type();
         let domain = domain(node.domain());
@@ -265,7 +275,7 @@ impl<'m> Reader<'m> {
             return Ok(constant(&mut self.table.model, &attributes, &outputs)?);
         }
         let bodies =
-            self.bodies(node, domain, &attributes, scope, Around { path: &name, ..around })?;
+            self.bodies(index, node, &attributes, scope, Around { path: &name, ..around })?;
         if bodies.is_none() {
             add_captured(&attributes, scope, &mut inputs);
         }
@@ -283,8 +293,8 @@ impl<'m> Reader<'m> {
     /// What control flow runs; `None` for all other operators.
     fn bodies(
         &mut self,
+        index: usize,
         node: &NodeProto,
-        domain: &str,
         attributes: &Attributes<'m>,
         scope: &Scope<'_, 'm>,
         around: Around<'_, 'm>,
@@ -292,9 +302,16 @@ impl<'m> Reader<'m> {
         let mut body = |name: &str, part: &str| -> Result<Body, Stop> {
             let graph = attributes.graph(name)?;
             let path = format!("{}/{part}", around.path);
-            Ok(self.graph(graph, Some(scope), Around { path: &path, ..around })?)
+            if let Some(origins) = &mut self.origins {
+                origins.enter(index, name);
+            }
+            let body = self.graph(graph, Some(scope), Around { path: &path, ..around })?;
+            if let Some(origins) = &mut self.origins {
+                origins.leave();
+            }
+            Ok(body)
         };
-        Ok(match (domain, node.op_type()) {
+        Ok(match (domain(node.domain()), node.op_type()) {
             ("", "If") => {
                 let then = body("then_branch", "then")?;
                 Some(Bodies::Branches(Branches { then, otherwise: body("else_branch", "else")? }))

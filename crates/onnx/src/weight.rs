@@ -160,7 +160,8 @@ fn walk(bytes: &[u8], kind: Kind, level: usize) -> Result<u64, Malformed> {
     if groups > 0 { Err(Malformed("a group has no end")) } else { Ok(sum) }
 }
 
-fn varint(rest: &mut &[u8]) -> Result<u64, Malformed> {
+/// Takes a number off the front.
+pub(crate) fn varint(rest: &mut &[u8]) -> Result<u64, Malformed> {
     let mut value = 0;
     for (index, byte) in rest.iter().take(10).enumerate() {
         value |= u64::from(byte & 0x7f) << (7 * index);
@@ -173,7 +174,8 @@ fn varint(rest: &mut &[u8]) -> Result<u64, Malformed> {
     Err(Malformed(if cut { "it ends inside of a number" } else { "a number is too long" }))
 }
 
-fn take<'b>(rest: &mut &'b [u8], length: u64) -> Result<&'b [u8], Malformed> {
+/// Takes so many bytes off the front.
+pub(crate) fn take<'b>(rest: &mut &'b [u8], length: u64) -> Result<&'b [u8], Malformed> {
     let split = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
     let (taken, behind) = split.ok_or(Malformed("it ends inside of a field"))?;
     *rest = behind;

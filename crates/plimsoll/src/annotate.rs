@@ -78,7 +78,12 @@ pub fn annotate(program: &ScheduledGraph<'_>, plan: &Plan) -> Annotations {
     Annotations { notes: notes.collect() }
 }
 
-fn value_notes(graph: &Graph, plan: &Plan, value: ValueId) -> Vec<(&'static str, String)> {
+/// What a plan says of one value, by key.
+///
+/// # Panics
+/// If the plan is for another program: it has too few places.
+#[must_use]
+pub fn value_notes(graph: &Graph, plan: &Plan, value: ValueId) -> Vec<(&'static str, String)> {
     let mut notes = match plan.places[value.index()] {
         Place::Bank(slot) => {
             let bank = plan.banks.get(slot.bank.index()).map_or("", |bank| bank.name.as_str());

@@ -66,9 +66,9 @@ pub use program::{
     View,
 };
 pub use report::{
-    AtPeak, Change, DIFF_FORMAT, Named, OrderDiff, PLAN_FORMAT, Peak, PeakDiff, PlanDiff,
-    PlanReadError, Spot, Told, Totals, ValueDiff, ValueSize, ValuesDiff, Within, WrittenPlan,
-    WrittenPlanError, diff_plans, read_plan, write_plan, write_tsv,
+    BadSymbolPrefix, OfflineMemoryAllocation, PLAN_FORMAT, PlanReadError, SymbolPrefix, TflmError,
+    Told, Totals, diff, read_plan, write_c_header, write_chrome_trace, write_plan,
+    write_rust_source, write_tsv,
 };
 pub use schedule::{
     OrderEffort, OrderError, Schedule, order_by_names, search_order, topological_order,

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use plimsoll::diff::{PlanDiff, WrittenPlan, diff_plans};
 use plimsoll::testing::{Shape, TestProgram, random_program};
 use plimsoll::{
-    LoweringOptions, Options, PlanDiff, Program, ScheduledGraph, SharedLayout, SharedSlot, Storage,
-    Told, WrittenPlan, diff_plans, plan, text, write_plan,
+    LoweringOptions, Options, Program, ScheduledGraph, SharedLayout, SharedSlot, Storage, Told,
+    plan, text, write_plan,
 };
 use plimsoll_pack::testing::Rng;
 use serde_json::{Value, json};

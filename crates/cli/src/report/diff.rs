@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use anstyle::AnsiColor;
-use plimsoll::{AtPeak, Change, Named, OrderDiff, Peak, PeakDiff, PlanDiff, Spot, ValueDiff};
+use plimsoll::diff::{
+    AtPeak, Change, Named, OrderDiff, Peak, PeakDiff, PlanDiff, Spot, ValueDiff, ValueSize, Within,
+};
 use serde_json::Value;
 
 use super::{bold, counted, plain};
@@ -63,7 +65,7 @@ impl DiffReport<'_> {
         self.write_rows(out, "steps removed", named(&order.removed))?;
         self.write_rows(out, "steps added", named(&order.added))?;
         self.write_rows(out, "steps moved", named(&order.moved))?;
-        let sized = |all: &[plimsoll::ValueSize]| {
+        let sized = |all: &[ValueSize]| {
             all.iter()
                 .map(|of| (of.bytes, format!("{}  {}", plain(&of.name), size::short(of.bytes))))
                 .collect()
@@ -241,7 +243,7 @@ fn shared(value: &ValueDiff) -> Option<Row> {
         parts.push(format!("{} → {}", plain(&storage.before), plain(&storage.after)));
     }
     if let Some(view) = &value.view_of {
-        let of = |within: &Option<plimsoll::Within>| match within {
+        let of = |within: &Option<Within>| match within {
             Some(within) => format!("a view of {} at {}", plain(&within.root), within.offset),
             None => "no view".to_owned(),
         };

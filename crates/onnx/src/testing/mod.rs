@@ -2,6 +2,8 @@
 
 mod samples;
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use plimsoll::model::{Body, Model, ModelNode, Operator, TensorId};
 use prost::Message;
@@ -12,7 +14,7 @@ use crate::proto::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
     TensorShapeProto, TypeProto, ValueInfoProto, type_proto,
 };
-use crate::read;
+use crate::{Annotated, Note, Notes, read};
 
 pub use samples::samples;
 
@@ -188,7 +190,28 @@ pub fn fuzz_onnx(bytes: &[u8]) -> bool {
     let mut nodes = Vec::new();
     visit(&model, &model.body, &mut nodes);
     assert_unique(&mut nodes);
+    assert_notes_change_nothing(bytes, &model);
     true
+}
+
+/// With a note on every tensor it is the same model still, and noting it again changes no byte.
+fn assert_notes_change_nothing(bytes: &[u8], model: &Model) {
+    let mut notes = Notes::default();
+    for tensor in &model.tensors {
+        let note = Note::Tensor(tensor.name.clone());
+        notes.tensors.insert(tensor.name.clone(), BTreeMap::from([("note".to_owned(), note)]));
+    }
+    let written = |bytes: &[u8]| {
+        let annotated = Annotated::new(Bytes::copy_from_slice(bytes), &notes).ok()?;
+        let mut out = Vec::new();
+        annotated.write(&mut out).expect("memory can be written");
+        Some(out)
+    };
+    // Some files are read, though they are in parts that notes cannot be spliced into.
+    let Some(once) = written(bytes) else { return };
+    assert_eq!(written(&once).as_ref(), Some(&once), "twice is not once");
+    let again = read(Bytes::from(once)).expect("notes are not read");
+    assert_eq!(format!("{again:?}"), format!("{model:?}"), "notes have changed the model");
 }
 
 /// Checks that ids are those of tensors, and collects the names of nodes.

@@ -1,16 +1,22 @@
-//! Plans as text for tools: JSON that can be read back, and TSV; what two of them differ in.
+//! Plans for tools and devices: JSON that can be read back, TSV, a trace of lives; C and Rust for
+//! firmware, and what TensorFlow Lite Micro takes; what two plans differ in.
 
-mod diff;
+mod c_header;
+mod chrome_trace;
+mod device;
+pub mod diff;
 mod follows;
 mod json;
+mod rust_source;
+mod tflm;
 mod tsv;
 
-pub use diff::{
-    AtPeak, Change, DIFF_FORMAT, Named, OrderDiff, Peak, PeakDiff, PlanDiff, Spot, ValueDiff,
-    ValueSize, ValuesDiff, Within, WrittenPlan, WrittenPlanError, diff_plans,
-};
+pub use c_header::{BadSymbolPrefix, SymbolPrefix, write_c_header};
+pub use chrome_trace::write_chrome_trace;
 pub(crate) use json::root_of;
 pub use json::{PLAN_FORMAT, PlanReadError, Told, read_plan, write_plan};
+pub use rust_source::write_rust_source;
+pub use tflm::{OfflineMemoryAllocation, TflmError};
 pub use tsv::write_tsv;
 
 use crate::ids::ValueId;

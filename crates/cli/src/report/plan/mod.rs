@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use plimsoll::annotate::annotate;
 use plimsoll::{
     Best, Ordering, Place, Plan, Program, Role, ScheduledGraph, Told, Totals, ValueId,
-    text as plim, write_plan, write_tsv,
+    VerifiedPlan, text as plim, write_plan, write_tsv,
 };
 use plimsoll_pack::csv;
 use serde_json::json;
@@ -27,7 +27,7 @@ use crate::input::Source;
 pub(crate) struct PlanReport<'a> {
     pub(crate) source: &'a Source,
     pub(crate) program: &'a ScheduledGraph<'a>,
-    pub(crate) plan: &'a Plan,
+    pub(crate) plan: &'a VerifiedPlan,
     totals: Totals,
     asked: Asked<'a>,
     pictures: Vec<Picture>,
@@ -49,7 +49,7 @@ impl<'a> PlanReport<'a> {
     pub(crate) fn new(
         source: &'a Source,
         program: &'a ScheduledGraph<'a>,
-        plan: &'a Plan,
+        plan: &'a VerifiedPlan,
         asked: Asked<'a>,
     ) -> Self {
         let totals = Totals::new(program, plan);

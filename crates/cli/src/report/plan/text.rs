@@ -177,6 +177,7 @@ pub(crate) fn write_title(
     out: &mut dyn Write,
     source: &Source,
     program: &dyn Program,
+    command: &str,
 ) -> io::Result<()> {
     let steps = count(program.steps(), "step", "steps", "");
     let values = count(program.values(), "value", "values", "");

@@ -1,0 +1,95 @@
+//! Arguments for what devices and their tools are told of a plan.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use plimsoll::{OfflineMemoryAllocation, ScheduledGraph, SymbolPrefix, VerifiedPlan};
+
+use crate::input::Source;
+use crate::output;
+
+#[derive(Args)]
+pub(crate) struct DeviceArgs {
+    /// What all symbols of a C header begin with, for two models in one program
+    /// [default: plimsoll]
+    #[arg(long, value_name = "NAME")]
+    symbol_prefix: Option<SymbolPrefix>,
+
+    /// The tensors of the flatbuffer that an offline plan for TensorFlow Lite Micro is for, by index: their
+    /// names, one a line [default: the values of the model]
+    #[arg(long, value_name = "FILE")]
+    tensor_order: Option<PathBuf>,
+}
+
+/// What the arguments mean.
+pub(crate) struct Device {
+    pub(crate) prefix: SymbolPrefix,
+    tensor_order: Option<(Source, Vec<String>)>,
+}
+
+/// What a form of a plan has a use for.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Uses {
+    pub(crate) symbols: bool,
+    pub(crate) tensors: bool,
+}
+
+impl DeviceArgs {
+    /// Reads what there is to read; arguments that the form has no use for are an error.
+    pub(crate) fn resolve(&self, uses: Uses) -> Result<Device> {
+        ensure!(
+            uses.symbols || self.symbol_prefix.is_none(),
+            "--symbol-prefix is for a C header: use it with -o FILE.h or --format h"
+        );
+        ensure!(
+            uses.tensors || self.tensor_order.is_none(),
+            "--tensor-order is for TFLite Micro: use it with -o FILE.tflm or --format tflm"
+        );
+        let read = |path: &PathBuf| {
+            let source = Source::named(path);
+            let text = source.text("").with_context(|| source.to_string())?;
+            // A blank line is a tensor without a name, and has an index too.
+            Ok::<_, anyhow::Error>((source, text.lines().map(str::to_owned).collect()))
+        };
+        let prefix = self.symbol_prefix.clone().unwrap_or_default();
+        Ok(Device { prefix, tensor_order: self.tensor_order.as_ref().map(read).transpose()? })
+    }
+}
+
+impl Device {
+    /// The offline plan for TensorFlow Lite Micro, with notes of what it might not like.
+    pub(crate) fn offline_allocation(
+        &self,
+        source: &Source,
+        program: &ScheduledGraph<'_>,
+        plan: &VerifiedPlan,
+    ) -> Result<OfflineMemoryAllocation> {
+        let own = OfflineMemoryAllocation::new(program, plan, None);
+        let own = own.with_context(|| source.to_string())?;
+        let Some((order_source, order)) = &self.tensor_order else {
+            tell_misaligned(source, &own);
+            return Ok(own);
+        };
+        let ordered = OfflineMemoryAllocation::new(program, plan, Some(order));
+        let ordered = ordered.with_context(|| order_source.to_string())?;
+        if let missing @ 1.. = own.placed() - ordered.placed() {
+            output::note(&format!(
+                "{order_source}: {missing} of {} values that have a place are not in it",
+                own.placed()
+            ));
+        }
+        tell_misaligned(source, &ordered);
+        Ok(ordered)
+    }
+}
+
+fn tell_misaligned(source: &Source, allocation: &OfflineMemoryAllocation) {
+    if let misaligned @ 1.. = allocation.misaligned() {
+        output::note(&format!(
+            "{source}: TFLite Micro wants offsets that are multiples of 16, and {misaligned} of {} \
+             are not; try --align 16",
+            allocation.placed()
+        ));
+    }
+}

@@ -1,0 +1,63 @@
+//! The ONNX model that was read, with notes of where everything is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow};
+use bytes::Bytes;
+use plimsoll::annotate::value_notes;
+use plimsoll::{Place, Program, Role, ScheduledGraph, Totals, VerifiedPlan};
+use plimsoll_onnx::{Annotated, Note, Notes};
+
+use crate::input::Source;
+use crate::output;
+
+/// The file with what a plan says of each of its tensors.
+pub(crate) fn annotated(
+    bytes: &Bytes,
+    source: &Source,
+    program: &ScheduledGraph<'_>,
+    plan: &VerifiedPlan,
+) -> Result<Annotated> {
+    let totals = Totals::new(program, plan);
+    let mut notes = Notes::default();
+    let numbers = [
+        ("arena_bytes", totals.arena_bytes),
+        ("lower_bound_bytes", totals.lower_bound_bytes),
+        ("align", plan.align),
+    ];
+    notes.model.extend(numbers.map(|(key, number)| (key.to_owned(), number.to_string())));
+    let graph = program.graph();
+    for value in graph.value_ids() {
+        // That weights are where they were need not be said of each.
+        let stored = matches!(program.value(value).role, Role::Param | Role::Constant);
+        if stored && plan.places[value.index()] == Place::External {
+            continue;
+        }
+        let pairs = value_notes(graph, plan, value).into_iter().map(|(key, text)| {
+            let is_name = key == "inplace_input";
+            (key.to_owned(), if is_name { Note::Tensor(text) } else { Note::Text(text) })
+        });
+        notes.tensors.insert(graph.value(value).name.clone(), pairs.collect());
+    }
+    Annotated::new(bytes.clone(), &notes).map_err(|error| anyhow!("{source}: {error}"))
+}
+
+/// Says so if the weights will not be found from where the file is written.
+pub(crate) fn tell_folder(noted: Option<&Annotated>, source: &Source, output: Option<&Path>) {
+    let is_elsewhere = match (source, output) {
+        (Source::File(input), Some(output)) => folder(input) != folder(output),
+        (Source::Sample | Source::Stdin, _) | (_, None) => true,
+    };
+    if is_elsewhere && noted.is_some_and(Annotated::has_external_data) {
+        output::note(&format!(
+            "{source}: its weights are in other files, and are looked for in the folder of the \
+             model; the one with notes has to be in the same"
+        ));
+    }
+}
+
+fn folder(file: &Path) -> Option<PathBuf> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()
+}

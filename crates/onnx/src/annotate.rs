@@ -1,0 +1,436 @@
+//! Writes notes into a model's file, and leaves the rest of it as it is.
+//!
+//! Notes are `metadata_props` of nodes, of stored tensors, of declared values and of the model. They
+//! are spliced in on the wire: what is not changed is copied from the bytes that were read, weights
+//! among it, which are not looked at. Only the lengths of the messages around a note are written
+//! anew. Notes of ours that are there already are replaced, so that doing it twice changes nothing.
+//!
+//! A note on a node is about one of its results: the key of the first is as it is, that of the one at
+//! index `i` has `.i` behind it. Bodies of control flow have notes too. Functions have none, since
+//! one definition stands for all calls; the node that calls has those of its results.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
+use std::ops::Range;
+
+use bytes::Bytes;
+use plimsoll::model::{Model, TensorId};
+
+use crate::error::OnnxError;
+use crate::origin::{Origins, Path};
+use crate::weight::{Malformed, take, varint};
+use crate::{LIMITS, read_within};
+
+/// What the keys of our notes begin with.
+const OURS: &str = "plimsoll.";
+
+/// What is to be noted. Keys get `plimsoll.` in front.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// Of the model.
+    pub model: BTreeMap<String, String>,
+    /// Of each tensor, by its name in the [`Model`].
+    pub tensors: BTreeMap<String, BTreeMap<String, Note>>,
+}
+
+/// A note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// Any text.
+    Text(String),
+    /// The name of a tensor in the [`Model`], to be written as the file calls it.
+    Tensor(String),
+}
+
+/// A file with notes, ready to be written.
+pub struct Annotated {
+    bytes: Bytes,
+    pieces: Pieces,
+    has_external_data: bool,
+}
+
+impl Annotated {
+    /// The file that these bytes are, with notes.
+    pub fn new(bytes: Bytes, notes: &Notes) -> Result<Self, OnnxError> {
+        let (model, origins) = read_within(bytes.clone(), LIMITS, Some(Origins::default()))?;
+        let origins = origins.unwrap_or_default();
+        let found = by_tensor(&model, &origins, notes);
+        let mut splicer =
+            Splicer { bytes: &bytes, origins: &origins, notes: found, has_external_data: false };
+        let pieces = splicer.model(&notes.model);
+        let has_external_data = splicer.has_external_data;
+        let pieces = pieces.map_err(|fault| OnnxError::Protobuf(fault.0.to_owned()))?;
+        Ok(Annotated { bytes, pieces, has_external_data })
+    }
+
+    /// Writes it.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        for piece in &self.pieces.list {
+            match piece {
+                Piece::Same(range) => out.write_all(&self.bytes[range.clone()])?,
+                Piece::Fresh(bytes) => out.write_all(bytes)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether weights are in other files, which are found from the folder of this one.
+    #[must_use]
+    pub fn has_external_data(&self) -> bool {
+        self.has_external_data
+    }
+}
+
+/// Keys and texts, in order of the keys.
+type Texts = Vec<(String, String)>;
+
+/// The notes on each tensor, with names as the file has them.
+fn by_tensor(model: &Model, origins: &Origins, notes: &Notes) -> HashMap<TensorId, Texts> {
+    let in_file = origins.names();
+    let ids = (0..model.tensors.len()).map(TensorId::new);
+    let ids: HashMap<&str, TensorId> = ids.map(|id| (&model.tensor(id).name[..], id)).collect();
+    let text = |note: &Note| match note {
+        Note::Text(text) => text.clone(),
+        Note::Tensor(name) => {
+            let known = ids.get(name.as_str()).and_then(|id| in_file.get(id));
+            known.map_or(name.clone(), |name| (*name).to_owned())
+        }
+    };
+    let texts = |notes: &BTreeMap<String, Note>| {
+        notes.iter().map(|(key, note)| (key.clone(), text(note))).collect()
+    };
+    let found = notes.tensors.iter();
+    found.filter_map(|(name, notes)| Some((*ids.get(name.as_str())?, texts(notes)))).collect()
+}
+
+/// A message in pieces.
+#[derive(Default)]
+struct Pieces {
+    list: Vec<Piece>,
+    length: usize,
+}
+
+enum Piece {
+    /// Bytes of the file.
+    Same(Range<usize>),
+    Fresh(Vec<u8>),
+}
+
+impl Pieces {
+    fn same(&mut self, range: Range<usize>) {
+        self.length += range.len();
+        match self.list.last_mut() {
+            Some(Piece::Same(last)) if last.end == range.start => last.end = range.end,
+            _ => self.list.push(Piece::Same(range)),
+        }
+    }
+
+    fn fresh(&mut self, bytes: Vec<u8>) {
+        self.length += bytes.len();
+        match self.list.last_mut() {
+            Some(Piece::Fresh(last)) => last.extend(bytes),
+            _ => self.list.push(Piece::Fresh(bytes)),
+        }
+    }
+
+    /// Appends a field with its message in pieces; as it is, if these are what it holds.
+    fn field(&mut self, field: &Field, message: Pieces) {
+        let old = &field.content;
+        if let ([Piece::Same(same)], Content::Bytes(content)) = (&message.list[..], old)
+            && same == content
+        {
+            return self.same(field.whole.clone());
+        }
+        let mut head = Vec::new();
+        push_varint(&mut head, field.number << 3 | 2);
+        push_varint(&mut head, message.length as u64);
+        self.fresh(head);
+        for piece in message.list {
+            match piece {
+                Piece::Same(range) => self.same(range),
+                Piece::Fresh(bytes) => self.fresh(bytes),
+            }
+        }
+    }
+
+    /// Appends notes as entries of a field.
+    fn notes(&mut self, number: u64, texts: &[(String, String)]) {
+        for (key, text) in texts {
+            let mut entry = Vec::new();
+            push_bytes(&mut entry, 1, format!("{OURS}{key}").as_bytes());
+            push_bytes(&mut entry, 2, text.as_bytes());
+            let mut field = Vec::new();
+            push_bytes(&mut field, number, &entry);
+            self.fresh(field);
+        }
+    }
+}
+
+fn push_varint(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+fn push_bytes(out: &mut Vec<u8>, field: u64, bytes: &[u8]) {
+    push_varint(out, field << 3 | 2);
+    push_varint(out, bytes.len() as u64);
+    out.extend(bytes);
+}
+
+/// A field of a message.
+struct Field {
+    number: u64,
+    /// With its head, in the file.
+    whole: Range<usize>,
+    content: Content,
+}
+
+enum Content {
+    /// A message, text or data, without its head.
+    Bytes(Range<usize>),
+    Number(u64),
+    Other,
+}
+
+/// The messages that hold notes: where in each, and by which field a name is told.
+#[derive(Clone, Copy)]
+struct Noted {
+    notes: u64,
+    name: u64,
+}
+
+const VALUE: Noted = Noted { notes: 4, name: 1 };
+const TENSOR: Noted = Noted { notes: 16, name: 8 };
+
+struct Splicer<'a> {
+    bytes: &'a Bytes,
+    origins: &'a Origins,
+    notes: HashMap<TensorId, Texts>,
+    has_external_data: bool,
+}
+
+type Spliced = Result<Pieces, Malformed>;
+
+impl<'a> Splicer<'a> {
+    fn model(&mut self, notes: &BTreeMap<String, String>) -> Spliced {
+        let mut pieces = Pieces::default();
+        let mut graphs = 0;
+        for field in self.fields(0..self.bytes.len()) {
+            let field = field?;
+            match (field.number, &field.content) {
+                (7, Content::Bytes(range)) => {
+                    graphs += 1;
+                    pieces.field(&field, self.graph(range.clone(), &Path::new())?);
+                }
+                (14, Content::Bytes(range)) if self.is_ours(range.clone())? => {}
+                _ => pieces.same(field.whole),
+            }
+        }
+        // Their nodes would count as those of one.
+        if graphs > 1 {
+            return Err(Malformed("its graph is in several parts"));
+        }
+        let notes: Texts = notes.clone().into_iter().collect();
+        pieces.notes(14, &notes);
+        Ok(pieces)
+    }
+
+    fn graph(&mut self, range: Range<usize>, path: &Path) -> Spliced {
+        let mut pieces = Pieces::default();
+        let mut nodes = 0;
+        for field in self.fields(range) {
+            let field = field?;
+            match (field.number, &field.content) {
+                (1, Content::Bytes(range)) => {
+                    pieces.field(&field, self.node(range.clone(), path, nodes)?);
+                    nodes += 1;
+                }
+                (5, Content::Bytes(range)) => {
+                    pieces.field(&field, self.named(range.clone(), path, TENSOR)?);
+                }
+                (11..=13, Content::Bytes(range)) => {
+                    pieces.field(&field, self.named(range.clone(), path, VALUE)?);
+                }
+                _ => pieces.same(field.whole),
+            }
+        }
+        Ok(pieces)
+    }
+
+    fn node(&mut self, range: Range<usize>, path: &Path, index: usize) -> Spliced {
+        let mut pieces = Pieces::default();
+        let mut notes = Texts::new();
+        let mut outputs = 0;
+        for field in self.fields(range) {
+            let field = field?;
+            match (field.number, &field.content) {
+                (9, Content::Bytes(range)) if self.is_ours(range.clone())? => continue,
+                (5, Content::Bytes(range)) => {
+                    pieces.field(&field, self.attribute(range.clone(), path, index)?);
+                    continue;
+                }
+                (2, Content::Bytes(range)) => {
+                    let behind = if outputs == 0 { String::new() } else { format!(".{outputs}") };
+                    for (key, text) in self.about(path, range.clone()).into_iter().flatten() {
+                        notes.push((format!("{key}{behind}"), text.clone()));
+                    }
+                    outputs += 1;
+                }
+                _ => {}
+            }
+            pieces.same(field.whole);
+        }
+        pieces.notes(9, &notes);
+        Ok(pieces)
+    }
+
+    fn attribute(&mut self, range: Range<usize>, path: &Path, node: usize) -> Spliced {
+        let mut inner = path.clone();
+        let name = self.last_bytes(range.clone(), 1)?.unwrap_or_default();
+        inner.push((node, String::from_utf8_lossy(&self.bytes[name]).into_owned()));
+        let mut pieces = Pieces::default();
+        if self.origins.graph(&inner).is_none() {
+            pieces.same(range);
+            return Ok(pieces);
+        }
+        let mut graphs = 0;
+        for field in self.fields(range) {
+            let field = field?;
+            match (field.number, &field.content) {
+                (6, Content::Bytes(range)) => {
+                    graphs += 1;
+                    pieces.field(&field, self.graph(range.clone(), &inner)?);
+                }
+                _ => pieces.same(field.whole),
+            }
+        }
+        if graphs > 1 {
+            return Err(Malformed("a body is in several parts"));
+        }
+        Ok(pieces)
+    }
+
+    /// A message about one tensor, which it names.
+    fn named(&mut self, range: Range<usize>, path: &Path, kind: Noted) -> Spliced {
+        let name = self.last_bytes(range.clone(), kind.name)?;
+        let mut pieces = Pieces::default();
+        for field in self.fields(range) {
+            let field = field?;
+            match (field.number, &field.content) {
+                (number, Content::Bytes(range))
+                    if number == kind.notes && self.is_ours(range.clone())? => {}
+                (14, Content::Number(location)) => {
+                    // Of stored tensors, where the data are; values have no such field.
+                    self.has_external_data |= *location == 1;
+                    pieces.same(field.whole);
+                }
+                _ => pieces.same(field.whole),
+            }
+        }
+        if let Some(notes) = name.and_then(|name| self.about(path, name)) {
+            pieces.notes(kind.notes, notes);
+        }
+        Ok(pieces)
+    }
+
+    /// The notes on the tensor that a name stands for.
+    fn about(&self, path: &Path, name: Range<usize>) -> Option<&Texts> {
+        let name = str::from_utf8(&self.bytes[name]).ok()?;
+        self.notes.get(self.origins.graph(path)?.get(name)?)
+    }
+
+    /// Whether an entry is a note of ours.
+    fn is_ours(&self, range: Range<usize>) -> Result<bool, Malformed> {
+        let key = self.last_bytes(range, 1)?;
+        Ok(key.is_some_and(|key| self.bytes[key].starts_with(OURS.as_bytes())))
+    }
+
+    /// What the last field of a number holds, which counts where there is to be one.
+    fn last_bytes(&self, of: Range<usize>, number: u64) -> Result<Option<Range<usize>>, Malformed> {
+        let mut last = None;
+        for field in self.fields(of) {
+            match field? {
+                Field { number: n, content: Content::Bytes(range), .. } if n == number => {
+                    last = Some(range);
+                }
+                _ => {}
+            }
+        }
+        Ok(last)
+    }
+
+    /// The fields of a message, without looking into them.
+    fn fields(&self, range: Range<usize>) -> Fields<'a> {
+        Fields { rest: &self.bytes[range.clone()], end: range.end }
+    }
+}
+
+struct Fields<'b> {
+    rest: &'b [u8],
+    /// Where the message ends in the file.
+    end: usize,
+}
+
+impl Iterator for Fields<'_> {
+    type Item = Result<Field, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let field = self.field();
+        if field.is_err() {
+            self.rest = &[];
+        }
+        Some(field)
+    }
+}
+
+impl Fields<'_> {
+    fn field(&mut self) -> Result<Field, Malformed> {
+        let at = |rest: &[u8]| self.end - rest.len();
+        let start = at(self.rest);
+        let key = varint(&mut self.rest)?;
+        let content = match key & 7 {
+            0 => Content::Number(varint(&mut self.rest)?),
+            2 => {
+                let length = varint(&mut self.rest)?;
+                let begin = at(self.rest);
+                take(&mut self.rest, length)?;
+                Content::Bytes(begin..at(self.rest))
+            }
+            wire => {
+                skip(&mut self.rest, wire)?;
+                Content::Other
+            }
+        };
+        Ok(Field { number: key >> 3, whole: start..at(self.rest), content })
+    }
+}
+
+/// Skips what is neither a number nor bytes: fixed numbers, and groups with all that is in them.
+fn skip(rest: &mut &[u8], wire: u64) -> Result<(), Malformed> {
+    let mut groups = 0;
+    let mut wire = wire;
+    loop {
+        match wire {
+            0 => drop(varint(rest)?),
+            1 => drop(take(rest, 8)?),
+            2 => {
+                let length = varint(rest)?;
+                take(rest, length)?;
+            }
+            3 => groups += 1,
+            4 if groups > 0 => groups -= 1,
+            5 => drop(take(rest, 4)?),
+            _ => return Err(Malformed("a field is of no known wire type")),
+        }
+        if groups == 0 {
+            return Ok(());
+        }
+        wire = varint(rest)? & 7;
+    }
+}
