@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use plimsoll::annotate::annotate;
 use plimsoll::{
     Best, Homeless, NoRoom, PLAN_FORMAT, PlanError, Program, ScheduledGraph, SharedLayout, Told,
-    VerifiedPlan, plan_watched, text,
+    VerifiedPlan, plan_watched, text, write_map,
 };
 use serde_json::json;
 
@@ -34,6 +34,7 @@ Examples:
   plimsoll plan net.onnx -o plan.tsv             offset, size and name of every value
   plimsoll plan net.onnx -o packing.csv          the packing below it, for `plimsoll check`
   plimsoll plan net.onnx -o map.svg              a picture, time x address
+  plimsoll plan net.onnx -o map.html             the same as a page to walk through
   plimsoll plan net.onnx -o noted.plim           the graph, with notes of where everything is
   plimsoll plan net.onnx --budget 256KiB         does it fit? exit status 1 if not
   plimsoll plan net.onnx --place all --guard 128 everything in one arena, bytes free behind it
@@ -87,6 +88,8 @@ enum Format {
     Csv,
     /// A picture, time x address
     Svg,
+    /// The same as a page to walk through
+    Html,
     /// The graph, with notes on every node of where its outputs are
     Plim,
 }
@@ -101,6 +104,7 @@ impl output::Format for Format {
             Format::Tsv => "tsv",
             Format::Csv => "csv",
             Format::Svg => "svg",
+            Format::Html => "html",
             Format::Plim => "plim",
         }
     }
@@ -181,6 +185,10 @@ impl Args {
             Format::Tsv => report.write_tsv(out),
             Format::Csv => report.write_csv(out),
             Format::Svg => report.write_svg(out),
+            Format::Html => {
+                let labels = program.labels(source.title());
+                out.write_all(write_map(program, plan, &labels).as_bytes())
+            }
             Format::Plim => write_annotated(out, program, plan),
         })?;
         if let Some(path) = &self.write_shared {
@@ -226,7 +234,7 @@ fn refuse(
         })?,
         Format::Json => output.write(|out| write_infeasible(out, why, told))?,
         // Without a plan there is nothing to draw or to list.
-        Format::Tsv | Format::Csv | Format::Svg | Format::Plim => {}
+        Format::Tsv | Format::Csv | Format::Svg | Format::Html | Format::Plim => {}
     }
     if !output.is_read_at_once() {
         output::note(&format!("{source}: {word}: {refusal}"));

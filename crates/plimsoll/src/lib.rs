@@ -63,7 +63,10 @@ pub use program::{
     Access, AccessKind, Execution, Overwrite, Program, Role, Scratch, Storage, Until, ValueInfo,
     View,
 };
-pub use report::{PLAN_FORMAT, PlanReadError, Told, Totals, read_plan, write_plan, write_tsv};
+pub use report::{
+    Labels, PLAN_FORMAT, PlanReadError, Told, Totals, ValueLabel, read_plan, write_map, write_plan,
+    write_tsv,
+};
 pub use schedule::{
     OrderEffort, OrderError, Schedule, order_by_names, search_order, topological_order,
 };

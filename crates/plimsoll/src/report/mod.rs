@@ -1,10 +1,12 @@
-//! Plans as text for tools: JSON that can be read back, and TSV.
+//! Plans for tools and for people: JSON that can be read back, TSV, and a page to walk through.
 
 mod follows;
 mod json;
+mod map;
 mod tsv;
 
 pub use json::{PLAN_FORMAT, PlanReadError, Told, read_plan, write_plan};
+pub use map::{Labels, ValueLabel, write_map};
 pub use tsv::write_tsv;
 
 use crate::ids::ValueId;

@@ -1,0 +1,556 @@
+
+// The picture: the curve of live bytes above, the map below it, and over both, on a canvas of its
+// own, what is selected and pointed at. Boxes below `smallest` square pixels go into the raster;
+// since buffers do not overlap, no more than MOST_BOXES of them and of their values are above it.
+
+const MOST_BOXES = 4000;
+const MOST_NAMES = 350;
+const NAME_FONT = "11px system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', sans-serif";
+const BOLD_FONT = `600 ${NAME_FONT}`;
+
+const canvas = document.getElementById("map");
+const overlay = document.getElementById("overlay");
+const context = canvas.getContext("2d");
+const above = overlay.getContext("2d");
+
+const drawn = { boxes: 0, small: 0, names: 0, milliseconds: 0 };
+const nameWidths = new Float32Array(values.count);
+
+// Gaps and, behind them, values that are no views, in one list: whatever lies in a gap of another
+// is born after the gap, so in order of birth it is drawn on top of that.
+const gapCount = plan.gaps.bank.length;
+const painted = (() => {
+  const column = (name) => Float64Array.from([...plan.gaps[name], ...values[name]]);
+  const names = ["bank", "offset", "bytes", "start", "end"];
+  const columns = Object.fromEntries(names.map((name) => [name, column(name)]));
+  const rows = [...plan.gaps.bank.keys()];
+  for (const value of birthOrder) if (values.root[value] < 0) rows.push(value + gapCount);
+  return new Boxes(rows, columns, []);
+})();
+
+function paintValueOrGap(row, x0, top, x1, low) {
+  if (row < gapCount) paintGap(x0, top, x1, low);
+  else paintValue(row - gapCount, x0, top, x1, low);
+}
+
+function resizeCanvases(stage) {
+  const { width, height } = stage.getBoundingClientRect();
+  setFrame(width, height, window.devicePixelRatio || 1);
+  for (const one of [canvas, overlay]) {
+    one.width = Math.max(1, Math.round(width * frame.ratio));
+    one.height = Math.max(1, Math.round(height * frame.ratio));
+  }
+  resizeRaster();
+}
+
+// To the nearest pixel of the screen.
+function crisp(at) {
+  return Math.round(at * frame.ratio) / frame.ratio;
+}
+
+function drawMap() {
+  const began = performance.now();
+  context.setTransform(frame.ratio, 0, 0, frame.ratio, 0, 0);
+  context.clearRect(0, 0, frame.width, frame.height);
+  context.font = NAME_FONT;
+  context.textBaseline = "middle";
+  drawLanes();
+  context.save();
+  context.beginPath();
+  context.rect(frame.left, frame.mapTop, frame.mapWidth, frame.mapHeight);
+  context.clip();
+  drawn.boxes = drawn.small = drawn.names = 0;
+  clearRaster();
+  setLattice();
+  drawBuffers();
+  drawBoxes(boxes.scratch, paintScratch, true);
+  drawSmall();
+  drawBoxes(painted, paintValueOrGap, false);
+  drawBoxes(boxes.views, paintView, false);
+  drawLaneNames();
+  context.restore();
+  drawTimeAxis();
+  drawCurve();
+  drawn.milliseconds = performance.now() - began;
+}
+
+// Where there are few boxes, each is drawn by itself, however small.
+function smallest() {
+  if (birthOrder.length <= MOST_BOXES) return 0;
+  return Math.max(30, (frame.mapWidth * frame.mapHeight) / MOST_BOXES);
+}
+
+// Calls `paint` with what is large enough to be drawn; the rest goes into the raster.
+function drawBoxes(kind, paint, intoRaster) {
+  const { t0, t1, y0, y1, latest } = kind, least = smallest();
+  const kx = frame.mapWidth / (view.t1 - view.t0), ky = frame.mapHeight / (view.y1 - view.y0);
+  const right = frame.left + frame.mapWidth, bottom = frame.mapTop + frame.mapHeight;
+  for (let at = 0, to = kind.bornFrom(view.t1); at < to; at++) {
+    if (at % BLOCK === 0 && latest[at / BLOCK] <= view.t0) { at += BLOCK - 1; continue; }
+    if (t1[at] <= view.t0 || y0[at] >= view.y1 || y1[at] <= view.y0) continue;
+    let x0 = frame.left + (t0[at] - view.t0) * kx, x1 = frame.left + (t1[at] - view.t0) * kx;
+    let top = bottom - (y1[at] - view.y0) * ky, low = bottom - (y0[at] - view.y0) * ky;
+    if (x0 < frame.left - 2) x0 = frame.left - 2;
+    if (x1 > right + 2) x1 = right + 2;
+    if (top < frame.mapTop - 2) top = frame.mapTop - 2;
+    if (low > bottom + 2) low = bottom + 2;
+    if ((x1 - x0) * (low - top) < least) {
+      if (intoRaster) smallBox(kind, at, x0, top, x1, low);
+    } else {
+      drawn.boxes++;
+      paint(kind.row[at], x0, top, x1, low);
+    }
+  }
+}
+
+// What is thin one way and long the other would cost as many cells as it is long: its edges are
+// moved to a grid of SAMPLES lines a cell, which is fixed in the plan so that nothing flickers. Most
+// such boxes vanish between two lines; those that stay stand for them.
+const SAMPLES = 3;
+const lattice = { time: 1, world: 1 };
+
+function setLattice() {
+  const { scale } = raster;
+  const time = (view.t1 - view.t0) / (frame.mapWidth * scale);
+  const world = (view.y1 - view.y0) / (frame.mapHeight * scale);
+  lattice.time = 2 ** Math.floor(Math.log2(time / SAMPLES));
+  lattice.world = 2 ** Math.floor(Math.log2(world / SAMPLES));
+}
+
+function smallBox(kind, at, x0, top, x1, low) {
+  const { scale } = raster, dx = frame.left, dy = frame.mapTop;
+  const value = kind === painted ? kind.row[at] - gapCount : -1;
+  if (kind === painted && value < 0) return;
+  const row = value < 0 ? HUES.length : colours.of[value];
+  const width = (x1 - x0) * scale, height = (low - top) * scale;
+  if (width < 1 && height > 2) {
+    const step = lattice.time;
+    x0 = timeX(Math.ceil(kind.t0[at] / step) * step);
+    x1 = timeX(Math.ceil(kind.t1[at] / step) * step);
+  } else if (height < 1 && width > 2) {
+    const step = lattice.world;
+    low = pageY(Math.ceil(kind.y0[at] / step) * step);
+    top = pageY(Math.ceil(kind.y1[at] / step) * step);
+  }
+  drawn.small++;
+  addToRaster((x0 - dx) * scale, (top - dy) * scale, (x1 - dx) * scale, (low - dy) * scale,
+    colours.red[row], colours.green[row], colours.blue[row]);
+}
+
+// The small values. Large ones come later, on top of the raster.
+function drawSmall() {
+  drawBoxes(painted, leaveOut, true);
+  paintRaster(context);
+}
+
+function leaveOut() {
+  drawn.boxes--;
+}
+
+function drawBuffers() {
+  context.fillStyle = theme.buffer;
+  drawBoxes(boxes.buffers, paintBuffer, false);
+}
+
+function paintBuffer(_buffer, x0, top, x1, low) {
+  const left = crisp(x0), high = crisp(top);
+  context.fillRect(left, high, crisp(x1) - left, crisp(low) - high);
+}
+
+function paintScratch(buffer, x0, top, x1, low) {
+  context.fillStyle = theme.other;
+  fillBox(x0, top, x1, low);
+  hatch(x0, top, x1, low, theme.card);
+  const step = buffers.scratch[buffer];
+  context.fillStyle = theme.ink;
+  if (x1 - x0 > 70 && low - top > 14) writeIn(`scratch of ${steps.name[step]}`, -1, x0, top, x1, low);
+}
+
+function paintValue(value, x0, top, x1, low) {
+  const row = colours.of[value];
+  context.fillStyle = colours.fills[row];
+  fillBox(x0, top, x1, low);
+  if (values.inPlaceOf[value] >= 0 && x1 - x0 > 8 && low - top > 6) {
+    // It was born in the bytes of another: a notch where it took over.
+    context.fillStyle = colours.inks[row];
+    context.globalAlpha = 0.55;
+    context.beginPath();
+    const x = crisp(x0) + 1, y = (top + low) / 2, size = Math.min(5, (low - top) / 2);
+    context.moveTo(x, y - size);
+    context.lineTo(x + size, y);
+    context.lineTo(x, y + size);
+    context.fill();
+    context.globalAlpha = 1;
+  }
+  if (x1 - x0 > 26 && low - top > 13) {
+    context.fillStyle = colours.inks[row];
+    writeIn(values.name[value], value, x0, top, x1, low);
+  }
+}
+
+function paintView(value, x0, top, x1, low) {
+  if (x1 - x0 < 6 || low - top < 6) return;
+  const row = colours.of[value];
+  const x = crisp(x0) + 2.5, y = crisp(top) + 2.5, width = crisp(x1) - x - 2.5, height = crisp(low) - y - 2.5;
+  context.fillStyle = colours.fills[row];
+  context.globalAlpha = 0.9;
+  context.fillRect(x, y, width, height);
+  context.globalAlpha = 1;
+  context.strokeStyle = colours.inks[row];
+  context.setLineDash([3, 2]);
+  context.lineWidth = 1;
+  context.strokeRect(x, y, width, height);
+  context.setLineDash([]);
+  if (width > 26 && height > 13) {
+    context.fillStyle = colours.inks[row];
+    writeIn(values.name[value], value, x, y, x + width, y + height);
+  }
+}
+
+function paintGap(x0, top, x1, low) {
+  context.fillStyle = theme.lane;
+  fillBox(x0, top, x1, low);
+  hatch(x0, top, x1, low, theme.line);
+}
+
+// Boxes that are large enough leave a line to their neighbours; none is too small to be seen.
+function fillBox(x0, top, x1, low) {
+  const left = crisp(x0), line = 1 / frame.ratio, width = crisp(x1) - left;
+  const height = Math.max(crisp(low) - crisp(top), 1), high = crisp(low) - height;
+  context.fillRect(left, high, width > 4 ? width - line : Math.max(width, 1), height > 4 ? height - line : height);
+}
+
+function hatch(x0, top, x1, low, colour) {
+  context.save();
+  context.beginPath();
+  context.rect(x0, top, x1 - x0, low - top);
+  context.clip();
+  context.strokeStyle = colour;
+  context.lineWidth = 1;
+  context.beginPath();
+  const high = Math.max(top, frame.mapTop), bottom = Math.min(low, frame.mapTop + frame.mapHeight);
+  for (let x = x0 - (bottom - high); x < x1; x += 7) {
+    context.moveTo(x, bottom);
+    context.lineTo(x + bottom - high, high);
+  }
+  context.stroke();
+  context.restore();
+}
+
+// Writes a name and, where there is room, op and size into a box: as much of it as fits, the end
+// of it first, since names that belong together begin alike.
+function writeIn(name, value, x0, top, x1, low) {
+  if (drawn.names >= MOST_NAMES) return;
+  drawn.names++;
+  context.textAlign = "left";
+  const left = Math.max(x0, frame.left) + 7, right = Math.min(x1, frame.left + frame.mapWidth) - 5;
+  const high = Math.max(top, frame.mapTop), bottom = Math.min(low, frame.mapTop + frame.mapHeight);
+  const room = right - left;
+  if (room < 14 || bottom - high < 12) return;
+  let width = value < 0 ? 0 : nameWidths[value];
+  if (width === 0) width = context.measureText(name).width;
+  if (value >= 0) nameWidths[value] = width;
+  const middle = (high + bottom) / 2, hasTwo = value >= 0 && bottom - high >= 32;
+  context.fillText(shortened(name, width, room), left, hasTwo ? middle - 7 : middle);
+  if (!hasTwo) return;
+  const more = `${opOf(value)} · ${short(values.bytes[value])}`;
+  const moreWidth = context.measureText(more).width;
+  if (moreWidth <= room) {
+    context.globalAlpha = 0.75;
+    context.fillText(more, left, middle + 7);
+    context.globalAlpha = 1;
+  }
+}
+
+function shortened(text, width, room) {
+  if (width <= room) return text;
+  const keep = Math.floor((text.length * room) / width) - 1;
+  return keep < 1 ? "" : `…${text.slice(-keep)}`;
+}
+
+// Axes.
+
+const MOST_TICKS = 400;
+
+function drawLanes() {
+  const { left, mapTop, mapWidth, mapHeight } = frame, bottom = mapTop + mapHeight;
+  for (const lane of lanes) {
+    const top = Math.max(pageY(lane.hi), mapTop), low = Math.min(pageY(lane.lo), bottom);
+    if (low <= mapTop || top >= bottom) continue;
+    context.fillStyle = theme.lane;
+    context.fillRect(left, top, mapWidth, low - top);
+    drawAddresses(lane, top, low);
+    context.strokeStyle = theme.line;
+    context.lineWidth = 1;
+    context.strokeRect(left + 0.5, crisp(top) + 0.5, mapWidth - 1, crisp(low) - crisp(top) - 1);
+  }
+}
+
+function drawAddresses(lane, top, low) {
+  const perPixel = (view.y1 - view.y0) / frame.mapHeight / (lane.perByte || 1);
+  if (lane.bytes === 0) return;
+  let each = 1;
+  while (each / perPixel < 44) each *= 2;
+  const from = Math.max(0, (yWorld(low) - lane.lo) / lane.perByte);
+  const to = Math.min(lane.bytes, (yWorld(top) - lane.lo) / lane.perByte);
+  context.textAlign = "right";
+  for (let address = Math.ceil(from / each - 1e-6) * each, n = 0; address <= to && n < MOST_TICKS; address += each, n++) {
+    const y = pageY(worldOf(lane, address));
+    context.fillStyle = theme.grid;
+    context.fillRect(frame.left, crisp(y), frame.mapWidth, 1 / frame.ratio);
+    context.fillStyle = theme.soft;
+    // The end of the lane has its own label.
+    if (Math.abs(y - pageY(lane.hi)) > 13) context.fillText(short(address), frame.left - 8, y);
+  }
+  if (lane.hi <= view.y1 + 1e-12) {
+    context.fillStyle = theme.ink;
+    context.fillText(short(lane.bytes), frame.left - 8, pageY(lane.hi) + 1);
+  }
+}
+
+function worldOf(lane, address) {
+  return lane.lo + address * lane.perByte;
+}
+
+// The names of lanes, where there are several, and the lower bound of each.
+function drawLaneNames() {
+  for (const lane of lanes) {
+    if (lane.bound > 0 && lane.bound < lane.bytes) {
+      context.strokeStyle = theme.bound;
+      context.lineWidth = 1.25;
+      context.setLineDash([6, 4]);
+      context.beginPath();
+      const y = crisp(pageY(worldOf(lane, lane.bound))) + 0.5;
+      context.moveTo(frame.left, y);
+      context.lineTo(frame.left + frame.mapWidth, y);
+      context.stroke();
+      context.setLineDash([]);
+    }
+    if (lanes.length < 2) continue;
+    const top = Math.max(pageY(lane.hi), frame.mapTop);
+    if (top > Math.min(pageY(lane.lo), frame.mapTop + frame.mapHeight) - 16) continue;
+    const of = lane.capacity === null ? "" : ` of ${short(lane.capacity)}`;
+    tag(context, `${lane.name}: ${short(lane.bytes)}${of}`, frame.left + frame.mapWidth - 6, top + 13, "right", theme.ink);
+  }
+}
+
+// Text on a patch of paper, to be read on anything.
+function tag(on, text, x, y, align, colour) {
+  on.font = BOLD_FONT;
+  on.textBaseline = "middle";
+  const width = on.measureText(text).width + 10;
+  const left = align === "right" ? x - width : align === "center" ? x - width / 2 : x;
+  on.fillStyle = theme.card;
+  on.globalAlpha = 0.88;
+  on.beginPath();
+  on.roundRect(left, y - 9, width, 18, 4);
+  on.fill();
+  on.globalAlpha = 1;
+  on.fillStyle = colour;
+  on.textAlign = "left";
+  on.fillText(text, left + 5, y + 0.5);
+  on.font = NAME_FONT;
+}
+
+// A step is two points wide; its number stands below its middle.
+function drawTimeAxis() {
+  const perStep = (2 * frame.mapWidth) / (view.t1 - view.t0);
+  const y = frame.mapTop + frame.mapHeight + 14, named = perStep > 64;
+  let each = 1;
+  for (let n = 0; each * perStep < 46 && !named; n++) each *= n % 3 === 1 ? 2.5 : 2;
+  const right = frame.left + frame.mapWidth;
+  context.textAlign = "center";
+  const first = Math.max(0, Math.floor(view.t0 / 2)), last = Math.min(steps.count - 1, Math.ceil(view.t1 / 2));
+  for (let step = Math.max(Math.floor(first / each) * each - 1, 0); step <= last; step = nextTick(step, each)) {
+    const x = timeX(2 * step + 1);
+    if (x < frame.left || x > right) continue;
+    context.fillStyle = theme.line;
+    context.fillRect(crisp(x), y - 13, 1 / frame.ratio, 4);
+    context.fillStyle = theme.soft;
+    const text = grouped3(step + 1);
+    context.fillText(text, x, y);
+    if (named) {
+      const name = steps.name[step], room = perStep - 8;
+      const shown = shortened(name, context.measureText(name).width, room);
+      context.fillText(shown, x, y + 14);
+    }
+  }
+  if (!named) {
+    context.textAlign = "right";
+    context.fillText("step", right, y + 15);
+  }
+}
+
+// Steps that are multiples of `each`, counted from 1, and the first.
+function nextTick(step, each) {
+  return (Math.floor((step + 1) / each) + 1) * each - 1;
+}
+
+// The curve.
+
+const curveTopBytes = Math.max(plan.arena_bytes, plan.bound_bytes, peak ? peak.bytes : 0) * 1.04 || 1;
+
+function curveY(bytes) {
+  return frame.curveTop + frame.curveHeight * (1 - bytes / curveTopBytes);
+}
+
+function drawCurve() {
+  const { left, mapWidth, curveTop, curveHeight } = frame, bottom = curveTop + curveHeight;
+  context.fillStyle = theme.lane;
+  context.fillRect(left, curveTop, mapWidth, curveHeight);
+  context.save();
+  context.beginPath();
+  context.rect(left, curveTop - 4, mapWidth, curveHeight + 4);
+  context.clip();
+  traceCurve(bottom);
+  context.restore();
+  context.fillStyle = theme.soft;
+  context.textAlign = "right";
+  context.fillText("live bytes", left - 8, bottom - 7);
+  drawLevels();
+}
+
+// The highest of each column of pixels, so that no peak is lost.
+function traceCurve(bottom) {
+  const { times, bytes } = curve, count = bytes.length;
+  if (count === 0) return;
+  const kx = frame.mapWidth / (view.t1 - view.t0);
+  let lo = 0, hi = count;
+  while (lo < hi) {
+    const middle = (lo + hi) >> 1;
+    if (times[middle + 1] <= view.t0) lo = middle + 1; else hi = middle;
+  }
+  context.beginPath();
+  let x = frame.left;
+  for (let k = lo; k < count && times[k] < view.t1; k++) {
+    const from = Math.max(frame.left, frame.left + (times[k] - view.t0) * kx);
+    let end = frame.left + (times[k + 1] - view.t0) * kx, most = bytes[k];
+    // Sections that end within the same pixel are one.
+    while (k + 1 < count && end - from < 1) {
+      k++;
+      if (bytes[k] > most) most = bytes[k];
+      end = frame.left + (times[k + 1] - view.t0) * kx;
+    }
+    const y = curveY(most);
+    if (k === lo || x === frame.left) context.lineTo(from, bottom);
+    context.lineTo(from, y);
+    context.lineTo(end, y);
+    x = end;
+  }
+  context.lineTo(x, bottom);
+  context.fillStyle = theme.fill;
+  context.fill();
+  context.strokeStyle = theme.curve;
+  context.lineWidth = 1.5;
+  context.stroke();
+}
+
+function drawLevels() {
+  const right = frame.left + frame.mapWidth;
+  const arena = plan.arena_bytes, bound = plan.bound_bytes;
+  context.lineWidth = 1.5;
+  context.strokeStyle = theme.ink;
+  level(curveY(arena));
+  context.strokeStyle = theme.bound;
+  context.setLineDash([6, 4]);
+  level(curveY(bound));
+  context.setLineDash([]);
+  // Above the curve, where nothing is in the way.
+  context.font = BOLD_FONT;
+  context.textAlign = "right";
+  context.fillStyle = theme.bound;
+  const told = `lower bound ${short(bound)}`;
+  context.fillText(told, right, 14);
+  const width = context.measureText(told).width;
+  context.fillStyle = theme.ink;
+  context.fillText(arena === bound ? `arena ${short(arena)}  =` : `arena ${short(arena)}  ·`, right - width - 8, 14);
+  context.font = NAME_FONT;
+  if (peak === null) return;
+  const x = timeX(peak.point + 0.5);
+  if (x < frame.left || x > right) return;
+  context.strokeStyle = theme.bound;
+  context.lineWidth = 1;
+  context.setLineDash([2, 3]);
+  context.beginPath();
+  context.moveTo(crisp(x) + 0.5, frame.curveTop);
+  context.lineTo(crisp(x) + 0.5, frame.mapTop + frame.mapHeight);
+  context.stroke();
+  context.setLineDash([]);
+  context.fillStyle = theme.bound;
+  context.beginPath();
+  context.arc(x, curveY(peak.bytes), 4, 0, 2 * Math.PI);
+  context.fill();
+  const load = peak.bytes === bound ? "" : ` ${short(peak.bytes)}`;
+  const text = `peak${load}: step ${Math.min(peak.step + 1, steps.count)}`;
+  context.font = BOLD_FONT;
+  const half = context.measureText(text).width / 2 + 5;
+  tag(context, text, Math.min(Math.max(x, frame.left + half), right - half), frame.mapTop - 13, "center", theme.bound);
+}
+
+function level(y) {
+  context.beginPath();
+  context.moveTo(frame.left, crisp(y) + 0.5);
+  context.lineTo(frame.left + frame.mapWidth, crisp(y) + 0.5);
+  context.stroke();
+}
+
+// What is selected and pointed at.
+
+function drawOverlay(selection, pointed) {
+  above.setTransform(frame.ratio, 0, 0, frame.ratio, 0, 0);
+  above.clearRect(0, 0, frame.width, frame.height);
+  if (selection.step >= 0) markStep(selection.step);
+  above.save();
+  above.beginPath();
+  above.rect(frame.left - 3, frame.mapTop - 3, frame.mapWidth + 6, frame.mapHeight + 6);
+  above.clip();
+  if (selection.value >= 0 && birthRank[selection.value] >= 0) {
+    const buffer = values.buffer[selection.value];
+    if (buffer >= 0) outline(buffers, buffer, theme.ink, 1, [2, 2]);
+    for (const value of before.of(selection.value)) outline(values, value, theme.accent, 1.5, [5, 3]);
+    for (const value of after.of(selection.value)) outline(values, value, theme.accent, 1.5, [5, 3]);
+    outline(values, selection.value, theme.accent, 2.5, []);
+    pin(selection.value);
+  }
+  if (pointed?.value >= 0) outline(values, pointed.value, theme.ink, 1.5, []);
+  if (pointed?.scratch >= 0) outline(buffers, pointed.scratch, theme.ink, 1.5, []);
+  above.restore();
+}
+
+function markStep(step) {
+  const x0 = Math.max(timeX(2 * step), frame.left);
+  const x1 = Math.min(timeX(2 * step + 2), frame.left + frame.mapWidth);
+  if (x1 <= frame.left || x0 >= frame.left + frame.mapWidth) return;
+  above.fillStyle = theme.step;
+  above.fillRect(x0, frame.curveTop, x1 - x0, frame.mapTop + frame.mapHeight - frame.curveTop);
+  above.fillStyle = theme.accent;
+  above.fillRect(crisp(x0), frame.curveTop, Math.max(crisp(x1) - crisp(x0), 1), 2);
+  above.fillRect(crisp(x0), frame.mapTop + frame.mapHeight - 1, Math.max(crisp(x1) - crisp(x0), 1), 2);
+}
+
+// Where a value or a buffer is on the page.
+function rectOf(rows, row) {
+  const bank = rows.bank[row], x = timeX(rows.start[row]);
+  const y = pageY(worldY(bank, rows.offset[row] + rows.bytes[row]));
+  return { x, y, width: timeX(rows.end[row]) - x, height: pageY(worldY(bank, rows.offset[row])) - y };
+}
+
+function outline(rows, row, colour, line, dashes) {
+  const { x, y, width, height } = rectOf(rows, row);
+  above.strokeStyle = colour;
+  above.lineWidth = line;
+  above.setLineDash(dashes);
+  above.strokeRect(x, y, Math.max(width, 1), Math.max(height, 1));
+  above.setLineDash([]);
+}
+
+// A ring around a selected box that is too small to be seen.
+function pin(value) {
+  const { x, y, width, height } = rectOf(values, value);
+  if (width > 14 || height > 14) return;
+  above.strokeStyle = theme.accent;
+  above.lineWidth = 2;
+  above.beginPath();
+  above.arc(x + width / 2, y + height / 2, 11, 0, 2 * Math.PI);
+  above.stroke();
+}
