@@ -103,7 +103,7 @@ function colourBySize() {
     colours.of[value] = Math.min(Math.max(row, 0), ramp.length - 1);
   }
   setPalette([...ramp, theme.other]);
-  colours.legend = ramp.map((hex, row) => [hex, `from ${short(Math.round(Math.exp(low + row * each)))}`]);
+  colours.legend = ramp.map((hex, row) => [hex, `≥ ${short(Math.round(Math.exp(low + row * each)))}`]);
 }
 
 function colourByClass() {

@@ -23,6 +23,11 @@ const painted = (() => {
   const column = (name) => Float64Array.from([...plan.gaps[name], ...values[name]]);
   const names = ["bank", "offset", "bytes", "start", "end"];
   const columns = Object.fromEntries(names.map((name) => [name, column(name)]));
+  // A step reads what it overwrites: the box ends where that begins.
+  for (let value = 0; value < values.count; value++) {
+    const taken = values.inPlaceOf[value] + gapCount;
+    if (taken >= gapCount) columns.end[taken] = Math.min(columns.end[taken], values.start[value]);
+  }
   const rows = [...plan.gaps.bank.keys()];
   for (const value of birthOrder) if (values.root[value] < 0) rows.push(value + gapCount);
   return new Boxes(rows, columns, []);
@@ -67,8 +72,9 @@ function drawMap() {
   drawSmall();
   drawBoxes(painted, paintValueOrGap, false);
   drawBoxes(boxes.views, paintView, false);
-  drawLaneNames();
+  drawLaneBounds();
   context.restore();
+  if (lanes.length > 1) lanes.forEach(drawLaneName);
   drawTimeAxis();
   drawCurve();
   drawn.milliseconds = performance.now() - began;
@@ -175,14 +181,14 @@ function paintValue(value, x0, top, x1, low) {
     context.fillStyle = colours.inks[row];
     context.globalAlpha = 0.55;
     context.beginPath();
-    const x = crisp(x0) + 1, y = (top + low) / 2, size = Math.min(5, (low - top) / 2);
+    const size = Math.min(4, (low - top) / 2), x = crisp(x0) + 1, y = top + Math.min((low - top) / 2, 9);
     context.moveTo(x, y - size);
     context.lineTo(x + size, y);
     context.lineTo(x, y + size);
     context.fill();
     context.globalAlpha = 1;
   }
-  if (x1 - x0 > 26 && low - top > 13) {
+  if (x1 - x0 > 13 && low - top > 13) {
     context.fillStyle = colours.inks[row];
     writeIn(values.name[value], value, x0, top, x1, low);
   }
@@ -193,7 +199,7 @@ function paintView(value, x0, top, x1, low) {
   const row = colours.of[value];
   const x = crisp(x0) + 2.5, y = crisp(top) + 2.5, width = crisp(x1) - x - 2.5, height = crisp(low) - y - 2.5;
   context.fillStyle = colours.fills[row];
-  context.globalAlpha = 0.9;
+  context.globalAlpha = 0.6;
   context.fillRect(x, y, width, height);
   context.globalAlpha = 1;
   context.strokeStyle = colours.inks[row];
@@ -201,7 +207,7 @@ function paintView(value, x0, top, x1, low) {
   context.lineWidth = 1;
   context.strokeRect(x, y, width, height);
   context.setLineDash([]);
-  if (width > 26 && height > 13) {
+  if (width > 13 && height > 13) {
     context.fillStyle = colours.inks[row];
     writeIn(values.name[value], value, x, y, x + width, y + height);
   }
@@ -237,35 +243,60 @@ function hatch(x0, top, x1, low, colour) {
   context.restore();
 }
 
-// Writes a name and, where there is room, op and size into a box: as much of it as fits, the end
-// of it first, since names that belong together begin alike.
+// Writes a name and, where there is room, op and size into a box; upwards where the box is tall and
+// narrow.
 function writeIn(name, value, x0, top, x1, low) {
   if (drawn.names >= MOST_NAMES) return;
-  drawn.names++;
-  context.textAlign = "left";
-  const left = Math.max(x0, frame.left) + 7, right = Math.min(x1, frame.left + frame.mapWidth) - 5;
+  const left = Math.max(x0, frame.left), right = Math.min(x1, frame.left + frame.mapWidth);
   const high = Math.max(top, frame.mapTop), bottom = Math.min(low, frame.mapTop + frame.mapHeight);
-  const room = right - left;
-  if (room < 14 || bottom - high < 12) return;
-  let width = value < 0 ? 0 : nameWidths[value];
-  if (width === 0) width = context.measureText(name).width;
-  if (value >= 0) nameWidths[value] = width;
-  const middle = (high + bottom) / 2, hasTwo = value >= 0 && bottom - high >= 32;
-  context.fillText(shortened(name, width, room), left, hasTwo ? middle - 7 : middle);
-  if (!hasTwo) return;
-  const more = `${opOf(value)} · ${short(values.bytes[value])}`;
-  const moreWidth = context.measureText(more).width;
-  if (moreWidth <= room) {
-    context.globalAlpha = 0.75;
-    context.fillText(more, left, middle + 7);
-    context.globalAlpha = 1;
+  const width = right - left, height = bottom - high;
+  let needed = value < 0 ? 0 : nameWidths[value];
+  if (needed === 0) needed = context.measureText(label(name)).width;
+  if (value >= 0) nameWidths[value] = needed;
+  const isUpright = needed > width - 12 && height > width;
+  const along = (isUpright ? height : width) - 12, across = isUpright ? width : height;
+  const text = shortened(label(name), needed, along);
+  if (text === "" || across < 13) return;
+  drawn.names++;
+  const hasTwo = value >= 0 && across >= 32;
+  context.textAlign = "left";
+  if (isUpright) {
+    context.save();
+    context.translate((left + right) / 2, bottom - 6);
+    context.rotate(-Math.PI / 2);
+    writeLines(text, value, hasTwo, 0, 0, along);
+    context.restore();
+  } else {
+    writeLines(text, value, hasTwo, left + 7, (high + bottom) / 2, along);
   }
 }
 
+function writeLines(text, value, hasTwo, x, y, room) {
+  context.fillText(text, x, hasTwo ? y - 7 : y + 0.5);
+  if (!hasTwo) return;
+  const more = `${opOf(value)} · ${short(values.bytes[value])}`;
+  if (context.measureText(more).width > room) return;
+  context.globalAlpha = 0.75;
+  context.fillText(more, x, y + 7);
+  context.globalAlpha = 1;
+}
+
+// What exporters put behind every name says nothing in a box.
+function label(name) {
+  return name.endsWith("_output_0") ? name.slice(0, -9) : name;
+}
+
+// The end of a text that fits, since names that belong together begin alike; nothing if that is
+// too little to be of use.
 function shortened(text, width, room) {
   if (width <= room) return text;
-  const keep = Math.floor((text.length * room) / width) - 1;
-  return keep < 1 ? "" : `…${text.slice(-keep)}`;
+  let keep = Math.floor((text.length * room) / width) - 1;
+  while (keep >= 8) {
+    const end = `…${text.slice(-keep).replace(/^[./_:]+/, "")}`;
+    if (context.measureText(end).width <= room) return end;
+    keep--;
+  }
+  return "";
 }
 
 // Axes.
@@ -312,8 +343,8 @@ function worldOf(lane, address) {
   return lane.lo + address * lane.perByte;
 }
 
-// The names of lanes, where there are several, and the lower bound of each.
-function drawLaneNames() {
+// The lower bound of each lane, where that is below its bytes.
+function drawLaneBounds() {
   for (const lane of lanes) {
     if (lane.bound > 0 && lane.bound < lane.bytes) {
       context.strokeStyle = theme.bound;
@@ -326,12 +357,17 @@ function drawLaneNames() {
       context.stroke();
       context.setLineDash([]);
     }
-    if (lanes.length < 2) continue;
-    const top = Math.max(pageY(lane.hi), frame.mapTop);
-    if (top > Math.min(pageY(lane.lo), frame.mapTop + frame.mapHeight) - 16) continue;
-    const of = lane.capacity === null ? "" : ` of ${short(lane.capacity)}`;
-    tag(context, `${lane.name}: ${short(lane.bytes)}${of}`, frame.left + frame.mapWidth - 6, top + 13, "right", theme.ink);
   }
+}
+
+// Above the lane, or in it where that is out of sight; away from the word on the peak.
+function drawLaneName(lane) {
+  const top = pageY(lane.hi), high = Math.max(top, frame.mapTop), right = frame.left + frame.mapWidth;
+  if (high > Math.min(pageY(lane.lo), frame.mapTop + frame.mapHeight) - 16) return;
+  const of = lane.capacity === null ? "" : ` of ${short(lane.capacity)}`;
+  const atLeft = peak !== null && timeX(peak.point) > right - 300;
+  tag(context, `${lane.name}: ${short(lane.bytes)}${of}`, atLeft ? frame.left : right,
+    top < frame.mapTop - 1 ? high + 13 : high - 11, atLeft ? "left" : "right", theme.ink);
 }
 
 // Text on a patch of paper, to be read on anything.

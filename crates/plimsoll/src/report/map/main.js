@@ -128,7 +128,6 @@ function readFragment() {
   const hasStep = Number.isInteger(step) && step >= 1 && step <= steps.count + 1;
   if (hasStep && step - 1 !== selection.step) selectStep(step - 1, true);
   if (value >= 0 && value !== selection.value) selectValue(value, true);
-  return hasStep || value >= 0;
 }
 
 function chooseColours(mode) {
@@ -348,10 +347,9 @@ writeFacts();
 resizeCanvases(stage);
 chooseColours("op");
 part("empty").hidden = birthOrder.length > 0 || boxes.scratch.count > 0;
-if (!readFragment()) {
-  showNothing();
-  writeTable();
-}
+showNothing();
+writeTable();
+readFragment();
 drawStale();
 
 // For scripts and tests: what is shown, and where it is on the page.

@@ -57,15 +57,15 @@ function stepLink(step) {
   return link(stepTitle(step), () => selectStep(step, true));
 }
 
-// A list of values as links, cut where it becomes long.
+// A list of values as links, one a line, cut where it becomes long.
 function valueLinks(list) {
-  const parts = [];
-  for (const value of list.slice(0, MOST_LINKS)) {
-    if (parts.length > 0) parts.push(", ");
-    parts.push(valueLink(value));
-  }
-  if (list.length > MOST_LINKS) parts.push(element("span", ` and ${list.length - MOST_LINKS} more`, "soft"));
-  return parts;
+  const lines = [...list.slice(0, MOST_LINKS)].map((value) => {
+    const line = element("div");
+    line.append(valueLink(value));
+    return line;
+  });
+  if (list.length > MOST_LINKS) lines.push(element("div", `and ${list.length - MOST_LINKS} more`, "soft"));
+  return lines;
 }
 
 function writeDetails(title, rows) {
@@ -158,11 +158,10 @@ function addRows() {
 
 function tableRow(value) {
   const row = element("tr"), first = element("td"), isPlaced = values.bank[value] >= 0;
-  first.append(valueLink(value));
+  first.append(valueLink(value), element("span", opOf(value), "op"));
   row.append(first, element("td", grouped3(values.bytes[value]), "number"),
     element("td", isPlaced ? grouped3(values.offset[value]) : "–", "number"),
-    element("td", isPlaced ? lifeInSteps(values.start[value], values.end[value]) : "–", "number"),
-    element("td", opOf(value)));
+    element("td", isPlaced ? lifeInSteps(values.start[value], values.end[value]) : "–", "number"));
   row.dataset.value = value;
   row.classList.toggle("chosen", value === selection.value);
   return row;
