@@ -19,6 +19,26 @@ pub(crate) struct Drawing<'a> {
     pub(crate) arena_bytes: u64,
     pub(crate) bound_bytes: u64,
     pub(crate) capacity: Option<u64>,
+    pub(crate) clock: Clock,
+}
+
+/// What the times of a packing are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// Whatever they are.
+    Moments,
+    /// Points of a run, two for each step.
+    Steps,
+}
+
+impl Clock {
+    /// A time in a picture; steps are counted from 1.
+    pub(crate) fn tell(self, time: i64) -> String {
+        match self {
+            Clock::Moments => time.to_string(),
+            Clock::Steps => (time / 2 + 1).to_string(),
+        }
+    }
 }
 
 impl Drawing<'_> {

@@ -10,7 +10,7 @@ mod plan;
 mod svg;
 mod text;
 
-pub(crate) use drawing::Drawing;
+pub(crate) use drawing::{Clock, Drawing};
 pub(crate) use json::SOLUTION_FORMAT;
 pub(crate) use plan::{Asked, PlanReport, write_title};
 pub(crate) use svg::{Panel, write_svg};
@@ -63,6 +63,7 @@ impl<'a> Report<'a> {
             arena_bytes: self.outcome.arena_bytes,
             bound_bytes: self.outcome.lower_bound.bytes,
             capacity: self.table.problem.capacity(),
+            clock: Clock::Moments,
         }
     }
 

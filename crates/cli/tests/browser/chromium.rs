@@ -179,14 +179,12 @@ impl Browser {
 
     fn mouse(&mut self, kind: &str, x: f64, y: f64, clicks: u32) {
         let button = if clicks > 0 { "left" } else { "none" };
-        let event =
-            json!({ "type": kind, "x": x, "y": y, "button": button, "clickCount": clicks });
+        let event = json!({ "type": kind, "x": x, "y": y, "button": button, "clickCount": clicks });
         self.call("Input.dispatchMouseEvent", &event);
     }
 
     pub(crate) fn turn_wheel(&mut self, x: f64, y: f64, by: f64) {
-        let event =
-            json!({ "type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": by });
+        let event = json!({ "type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": by });
         self.call("Input.dispatchMouseEvent", &event);
         self.frame();
     }

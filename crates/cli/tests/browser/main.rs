@@ -58,7 +58,8 @@ fn name_of(row: &Value) -> String {
 
 /// The names in the table.
 fn listed(browser: &mut Browser) -> BTreeSet<String> {
-    let names = browser.eval("[...document.querySelectorAll('#rows .link')].map(e => e.textContent)");
+    let names =
+        browser.eval("[...document.querySelectorAll('#rows .link')].map(e => e.textContent)");
     let names = names.as_array().expect("names").iter();
     names.map(|name| name.as_str().expect("a name").to_owned()).collect()
 }
@@ -184,7 +185,9 @@ fn the_address_names_the_selection_and_brings_it_back() {
     browser.eval("location.hash = '#value=pooled'");
     browser.frame();
     assert_eq!(selected(&mut browser), "pooled");
-    for nonsense in ["#value=nobody", "#step=99", "#step=x&value=%E0%A4%A", "#&&==", "#value-number=-1"] {
+    for nonsense in
+        ["#value=nobody", "#step=99", "#step=x&value=%E0%A4%A", "#&&==", "#value-number=-1"]
+    {
         browser.open(&page, nonsense);
         assert_eq!(selected(&mut browser), "Nothing selected", "{nonsense}");
     }
@@ -210,7 +213,8 @@ fn keys_do_what_the_mouse_does() {
     }
     browser.press("k");
     assert_eq!(selected(&mut browser), born[born.len() - 2].3);
-    let window = "[plimsollMap.view.t0, plimsollMap.view.t1, plimsollMap.view.y0, plimsollMap.view.y1]";
+    let window =
+        "[plimsollMap.view.t0, plimsollMap.view.t1, plimsollMap.view.y0, plimsollMap.view.y1]";
     let all = browser.eval(window);
     assert_eq!(all, json!([0, 31, 0, 1]));
     for (key, changes) in [("+", true), ("ArrowRight", true), ("ArrowUp", true), ("-", true)] {
@@ -365,7 +369,8 @@ fn picture() {
 
 fn screen(asked: &str) -> Screen {
     let is_dark = asked.contains("dark");
-    let (size, ratio) = asked.trim_end_matches("dark").trim_end().split_once('@').unwrap_or((asked, "1"));
+    let (size, ratio) =
+        asked.trim_end_matches("dark").trim_end().split_once('@').unwrap_or((asked, "1"));
     let (width, height) = size.split_once('x').unwrap_or(("1400", "800"));
     let plain = Screen::PLAIN;
     Screen {
@@ -374,4 +379,72 @@ fn screen(asked: &str) -> Screen {
         ratio: ratio.parse().unwrap_or(plain.ratio),
         is_dark,
     }
+}
+
+/// How long frames take with 100 000 values, all of it in sight and on the way in and out:
+/// milliseconds in the function that draws, and between frames.
+#[test]
+#[ignore = "measures, see docs/formats.md"]
+fn frames() {
+    let mut browser = Browser::start("frames").expect("a browser");
+    let model = written(&browser, "large.plim", &large_graph(100_000));
+    let page = browser.folder().join("map.html");
+    let to_page = page.to_str().expect("a plain path");
+    run(&["plan", &model, "--order", "given", "--effort", "fast", "-o", to_page]);
+    let bytes = fs::metadata(&page).expect("a page").len();
+    browser.open(&page, "");
+    assert_eq!(browser.eval("plimsollMap.counts.placed"), 100_000);
+    println!("{bytes} bytes; median, 95 %, most, in ms");
+    for (what, frames, moves) in [
+        ("all in sight", 60, "map.panBy(0, 0)"),
+        ("zoom in", 120, "map.zoomAt(500, 400, 0.95, 0.98)"),
+        ("pan", 120, "map.panBy(n % 40 < 20 ? 9 : -9, 3)"),
+        ("zoom out", 120, "map.zoomAt(500, 400, 1 / 0.95, 1 / 0.98)"),
+        ("zoom time", 120, "map.zoomAt(500, 400, 0.93, 1)"),
+    ] {
+        let script = MEASURE.replace("FRAMES", &format!("{frames}")).replace("MOVE", moves);
+        let measured = browser.eval(&script);
+        println!("{what:12}  draw {}  frame {}", measured["draw"], measured["frame"]);
+    }
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+const MEASURE: &str = "(async () => {
+    const map = plimsollMap, draws = [], frames = [];
+    const next = () => new Promise(done => requestAnimationFrame(done));
+    let last = await next();
+    for (let n = 0; n < FRAMES; n++) {
+        MOVE;
+        map.redraw(true);
+        const now = await next();
+        frames.push(now - last);
+        draws.push(map.drawn.milliseconds);
+        last = now;
+    }
+    const part = (list, of) => list.sort((a, b) => a - b)[Math.floor(of * (list.length - 1))];
+    const told = list => [0.5, 0.95, 1].map(of => Number(part(list, of).toFixed(1)));
+    return { draw: told(draws), frame: told(frames) };
+})()";
+
+/// A chain of blocks with values of all sizes, some of which live through their block.
+fn large_graph(values: usize) -> String {
+    let mut graph = "plim 1\ninput x: u8[4096]\n".to_owned();
+    let mut state = 1u64;
+    let mut random = |below: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let (mut last, mut kept) = ("x".to_owned(), "x".to_owned());
+    for value in 0..values {
+        let name = format!("block{}.layer{}.out", value / 6, value % 6);
+        let bytes = (64 << (2 * random(6))) * (1 + random(4));
+        let other = if random(3) == 0 { &kept } else { &last };
+        graph += &format!("{name}: u8[{bytes}] = matmul({last}, {other})\n");
+        if value % 6 == 5 {
+            kept.clone_from(&name);
+        }
+        last = name;
+    }
+    graph + &format!("output {last}\n")
 }

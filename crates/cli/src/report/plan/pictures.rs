@@ -6,7 +6,7 @@ use plimsoll::{BankId, Buffer, Plan, Program, ValueId};
 use plimsoll_pack::csv::Table;
 use plimsoll_pack::{Life, Problem, Solution, Sweep, bound};
 
-use crate::report::Drawing;
+use crate::report::{Clock, Drawing};
 
 /// A bank with what is in it.
 pub(super) struct Picture {
@@ -56,6 +56,7 @@ impl Picture {
             arena_bytes: self.bytes,
             bound_bytes: self.bound_bytes,
             capacity: self.capacity,
+            clock: Clock::Steps,
         }
     }
 }

@@ -30,9 +30,10 @@ struct Data<'a> {
     unshared_bytes: u64,
     optimal: bool,
     banks: Vec<BankRow<'a>>,
-    /// What ops and types are called.
+    /// What ops, types and kinds of storage are called.
     ops: Vec<Cow<'a, str>>,
     types: Vec<Cow<'a, str>>,
+    classes: Vec<Cow<'a, str>>,
     steps: Steps<'a>,
     values: Values<'a>,
     buffers: Buffers,
@@ -71,7 +72,7 @@ struct Values<'a> {
     made_by: Vec<Index>,
     op: Vec<usize>,
     r#type: Vec<usize>,
-    class: Vec<&'static str>,
+    class: Vec<usize>,
     /// The value that it is a view of, itself not a view.
     root: Vec<Index>,
     in_place_of: Vec<Index>,
@@ -119,6 +120,13 @@ struct Table<'a> {
     rows: BTreeMap<Cow<'a, str>, usize>,
 }
 
+#[derive(Default)]
+struct Tables<'a> {
+    ops: Table<'a>,
+    types: Table<'a>,
+    classes: Table<'a>,
+}
+
 impl<'a> Table<'a> {
     fn row(&mut self, word: Cow<'a, str>) -> usize {
         *self.rows.entry(word).or_insert_with_key(|word| {
@@ -131,8 +139,7 @@ impl<'a> Table<'a> {
 /// The columns of a plan as one JSON object.
 pub(super) fn gather(program: &dyn Program, plan: &Plan, labels: &Labels) -> String {
     let totals = Totals::new(program, plan);
-    let positions = positions(program, plan);
-    let (mut ops, mut types) = (Table::default(), Table::default());
+    let mut tables = Tables::default();
     let data = Data {
         title: &labels.title,
         arena_bytes: totals.arena_bytes,
@@ -140,10 +147,11 @@ pub(super) fn gather(program: &dyn Program, plan: &Plan, labels: &Labels) -> Str
         unshared_bytes: totals.unshared_bytes,
         optimal: plan.derivation.optimal,
         banks: banks(plan),
-        steps: steps(program, plan, labels, &mut ops),
-        values: values(program, plan, labels, &positions, &mut ops, &mut types),
-        ops: ops.words,
-        types: types.words,
+        steps: steps(program, plan, labels, &mut tables.ops),
+        values: values(program, plan, labels, &mut tables),
+        ops: tables.ops.words,
+        types: tables.types.words,
+        classes: tables.classes.words,
         buffers: buffers(program, plan),
         gaps: gaps(plan),
         curve: curve(plan),
@@ -215,10 +223,9 @@ fn values<'a>(
     program: &'a dyn Program,
     plan: &Plan,
     labels: &'a Labels,
-    positions: &[Index],
-    ops: &mut Table<'a>,
-    types: &mut Table<'a>,
+    tables: &mut Tables<'a>,
 ) -> Values<'a> {
+    let positions = positions(program, plan);
     let writers = writers(program, plan);
     let follows = follows(plan, |value| program.value(value).view_of.is_some());
     let mut columns = Values { first: vec![0], ..Values::default() };
@@ -243,9 +250,9 @@ fn values<'a>(
             (_, Some(step)) => op_of(labels, step),
             (_, None) => Cow::Borrowed(""),
         };
-        columns.op.push(ops.row(op));
-        columns.r#type.push(types.row(r#type.into()));
-        columns.class.push(class(*place, info));
+        columns.op.push(tables.ops.row(op));
+        columns.r#type.push(tables.types.row(r#type.into()));
+        columns.class.push(tables.classes.row(class(*place, info).into()));
         columns.root.push(info.view_of.map_or(-1, |_| root(program, value)));
         let taken = member.and_then(|member| member.took_over);
         columns.in_place_of.push(taken.map_or(-1, |taken| index(taken.index())));

@@ -30,7 +30,10 @@ const painted = (() => {
   }
   const rows = [...plan.gaps.bank.keys()];
   for (const value of birthOrder) if (values.root[value] < 0) rows.push(value + gapCount);
-  return new Boxes(rows, columns, []);
+  const made = new Boxes(rows, columns, []);
+  made.colourRow = (row) => (row < gapCount ? -1 : colours.of[row - gapCount]);
+  boxes.scratch.colourRow = () => HUES.length;
+  return made;
 })();
 
 function paintValueOrGap(row, x0, top, x1, low) {
@@ -66,12 +69,12 @@ function drawMap() {
   context.clip();
   drawn.boxes = drawn.small = drawn.names = 0;
   clearRaster();
-  setLattice();
-  drawBuffers();
-  drawBoxes(boxes.scratch, paintScratch, true);
-  drawSmall();
-  drawBoxes(painted, paintValueOrGap, false);
-  drawBoxes(boxes.views, paintView, false);
+  paintLarge(boxes.buffers, sift(boxes.buffers, false), paintBuffer);
+  paintLarge(boxes.scratch, sift(boxes.scratch, true), paintScratch);
+  const found = sift(painted, true);
+  paintRaster(context);
+  paintLarge(painted, found, paintValueOrGap);
+  paintLarge(boxes.views, sift(boxes.views, false), paintView);
   drawLaneBounds();
   context.restore();
   if (lanes.length > 1) lanes.forEach(drawLaneName);
@@ -86,79 +89,73 @@ function smallest() {
   return Math.max(30, (frame.mapWidth * frame.mapHeight) / MOST_BOXES);
 }
 
-// Calls `paint` with what is large enough to be drawn; the rest goes into the raster.
-function drawBoxes(kind, paint, intoRaster) {
-  const { t0, t1, y0, y1, latest } = kind, least = smallest();
-  const kx = frame.mapWidth / (view.t1 - view.t0), ky = frame.mapHeight / (view.y1 - view.y0);
-  const right = frame.left + frame.mapWidth, bottom = frame.mapTop + frame.mapHeight;
-  for (let at = 0, to = kind.bornFrom(view.t1); at < to; at++) {
-    if (at % BLOCK === 0 && latest[at / BLOCK] <= view.t0) { at += BLOCK - 1; continue; }
-    if (t1[at] <= view.t0 || y0[at] >= view.y1 || y1[at] <= view.y0) continue;
-    let x0 = frame.left + (t0[at] - view.t0) * kx, x1 = frame.left + (t1[at] - view.t0) * kx;
-    let top = bottom - (y1[at] - view.y0) * ky, low = bottom - (y0[at] - view.y0) * ky;
-    if (x0 < frame.left - 2) x0 = frame.left - 2;
-    if (x1 > right + 2) x1 = right + 2;
-    if (top < frame.mapTop - 2) top = frame.mapTop - 2;
-    if (low > bottom + 2) low = bottom + 2;
-    if ((x1 - x0) * (low - top) < least) {
-      if (intoRaster) smallBox(kind, at, x0, top, x1, low);
-    } else {
-      drawn.boxes++;
-      paint(kind.row[at], x0, top, x1, low);
-    }
-  }
-}
-
 // What is thin one way and long the other would cost as many cells as it is long: its edges are
 // moved to a grid of SAMPLES lines a cell, which is fixed in the plan so that nothing flickers. Most
 // such boxes vanish between two lines; those that stay stand for them.
-const SAMPLES = 3;
-const lattice = { time: 1, world: 1 };
+const SAMPLES = 4;
 
-function setLattice() {
-  const { scale } = raster;
-  const time = (view.t1 - view.t0) / (frame.mapWidth * scale);
-  const world = (view.y1 - view.y0) / (frame.mapHeight * scale);
-  lattice.time = 2 ** Math.floor(Math.log2(time / SAMPLES));
-  lattice.world = 2 ** Math.floor(Math.log2(world / SAMPLES));
-}
+// The boxes that are large enough to be drawn, by their numbers in their list; grows as needed.
+let large = new Int32Array(2 * MOST_BOXES);
 
-function smallBox(kind, at, x0, top, x1, low) {
-  const { scale } = raster, dx = frame.left, dy = frame.mapTop;
-  const value = kind === painted ? kind.row[at] - gapCount : -1;
-  if (kind === painted && value < 0) return;
-  const row = value < 0 ? HUES.length : colours.of[value];
-  const width = (x1 - x0) * scale, height = (low - top) * scale;
-  if (width < 1 && height > 2) {
-    const step = lattice.time;
-    x0 = timeX(Math.ceil(kind.t0[at] / step) * step);
-    x1 = timeX(Math.ceil(kind.t1[at] / step) * step);
-  } else if (height < 1 && width > 2) {
-    const step = lattice.world;
-    low = pageY(Math.ceil(kind.y0[at] / step) * step);
-    top = pageY(Math.ceil(kind.y1[at] / step) * step);
+// Finds the large boxes in sight and returns how many; the small ones go into the raster, if asked.
+function sift(kind, intoRaster) {
+  const { t0, t1, y0, y1, latest } = kind, least = smallest(), { scale } = raster;
+  const kx = frame.mapWidth / (view.t1 - view.t0), ky = frame.mapHeight / (view.y1 - view.y0);
+  const time = 2 ** Math.floor(Math.log2(1 / (kx * scale * SAMPLES)));
+  const world = 2 ** Math.floor(Math.log2(1 / (ky * scale * SAMPLES)));
+  let found = 0;
+  for (let at = 0, to = kind.bornFrom(view.t1); at < to; at++) {
+    if (at % BLOCK === 0 && latest[at / BLOCK] <= view.t0) { at += BLOCK - 1; continue; }
+    let left = t0[at], right = t1[at], low = y0[at], high = y1[at];
+    if (right <= view.t0 || low >= view.y1 || high <= view.y0) continue;
+    const width = (Math.min(right, view.t1) - Math.max(left, view.t0)) * kx;
+    const height = (Math.min(high, view.y1) - Math.max(low, view.y0)) * ky;
+    if (width * height >= least) {
+      if (found === large.length) large = grown(large);
+      large[found++] = at;
+      continue;
+    }
+    if (!intoRaster) continue;
+    if (width * scale < 1 && height * scale > 2) {
+      left = Math.ceil(left / time) * time;
+      right = Math.ceil(right / time) * time;
+      if (left === right) continue;
+    } else if (height * scale < 1 && width * scale > 2) {
+      low = Math.ceil(low / world) * world;
+      high = Math.ceil(high / world) * world;
+      if (low === high) continue;
+    }
+    const row = kind.colourRow(kind.row[at]);
+    if (row < 0) continue;
+    drawn.small++;
+    addToRaster((left - view.t0) * kx * scale, (view.y1 - high) * ky * scale, (right - view.t0) * kx * scale,
+      (view.y1 - low) * ky * scale, colours.red[row], colours.green[row], colours.blue[row]);
   }
-  drawn.small++;
-  addToRaster((x0 - dx) * scale, (top - dy) * scale, (x1 - dx) * scale, (low - dy) * scale,
-    colours.red[row], colours.green[row], colours.blue[row]);
+  return found;
 }
 
-// The small values. Large ones come later, on top of the raster.
-function drawSmall() {
-  drawBoxes(painted, leaveOut, true);
-  paintRaster(context);
+function grown(array) {
+  const longer = new Int32Array(2 * array.length);
+  longer.set(array);
+  return longer;
 }
 
-function leaveOut() {
-  drawn.boxes--;
-}
-
-function drawBuffers() {
-  context.fillStyle = theme.buffer;
-  drawBoxes(boxes.buffers, paintBuffer, false);
+// Calls `paint` with each of the large boxes, and where it is on the page.
+function paintLarge(kind, found, paint) {
+  const kx = frame.mapWidth / (view.t1 - view.t0), ky = frame.mapHeight / (view.y1 - view.y0);
+  const right = frame.left + frame.mapWidth + 2, bottom = frame.mapTop + frame.mapHeight;
+  drawn.boxes += found;
+  for (let n = 0; n < found; n++) {
+    const at = large[n];
+    paint(kind.row[at], Math.max(frame.left + (kind.t0[at] - view.t0) * kx, frame.left - 2),
+      Math.max(bottom - (kind.y1[at] - view.y0) * ky, frame.mapTop - 2),
+      Math.min(frame.left + (kind.t1[at] - view.t0) * kx, right),
+      Math.min(bottom - (kind.y0[at] - view.y0) * ky, bottom + 2));
+  }
 }
 
 function paintBuffer(_buffer, x0, top, x1, low) {
+  context.fillStyle = theme.buffer;
   const left = crisp(x0), high = crisp(top);
   context.fillRect(left, high, crisp(x1) - left, crisp(low) - high);
 }
@@ -403,8 +400,8 @@ function drawTimeAxis() {
     context.fillStyle = theme.line;
     context.fillRect(crisp(x), y - 13, 1 / frame.ratio, 4);
     context.fillStyle = theme.soft;
-    const text = grouped3(step + 1);
-    context.fillText(text, x, y);
+    const text = grouped3(step + 1), half = 3.5 * text.length;
+    context.fillText(text, Math.min(x, frame.width - half - 2), y);
     if (named) {
       const name = steps.name[step], room = perStep - 8;
       const shown = shortened(name, context.measureText(name).width, room);
@@ -446,6 +443,13 @@ function drawCurve() {
   drawLevels();
 }
 
+// The highest of every block of sections.
+const curveBlocks = new Float64Array(Math.ceil(curve.bytes.length / BLOCK));
+curve.bytes.forEach((bytes, k) => {
+  const block = (k / BLOCK) | 0;
+  curveBlocks[block] = Math.max(curveBlocks[block], bytes);
+});
+
 // The highest of each column of pixels, so that no peak is lost.
 function traceCurve(bottom) {
   const { times, bytes } = curve, count = bytes.length;
@@ -461,8 +465,15 @@ function traceCurve(bottom) {
   for (let k = lo; k < count && times[k] < view.t1; k++) {
     const from = Math.max(frame.left, frame.left + (times[k] - view.t0) * kx);
     let end = frame.left + (times[k + 1] - view.t0) * kx, most = bytes[k];
-    // Sections that end within the same pixel are one.
+    // Sections that end within the same pixel are one; whole blocks of them are known.
     while (k + 1 < count && end - from < 1) {
+      const block = (k + 1) / BLOCK, behind = frame.left + (times[k + 1 + BLOCK] - view.t0) * kx;
+      if (Number.isInteger(block) && behind - from < 1) {
+        if (curveBlocks[block] > most) most = curveBlocks[block];
+        k += BLOCK;
+        end = behind;
+        continue;
+      }
       k++;
       if (bytes[k] > most) most = bytes[k];
       end = frame.left + (times[k + 1] - view.t0) * kx;

@@ -23,7 +23,7 @@ const values = {
   madeBy: Int32Array.from(plan.values.made_by),
   op: Int32Array.from(plan.values.op),
   type: Int32Array.from(plan.values.type),
-  class: plan.values.class,
+  class: plan.values.class.map((row) => plan.classes[row]),
   root: Int32Array.from(plan.values.root),
   inPlaceOf: Int32Array.from(plan.values.in_place_of),
   isLimit: new Set(plan.values.limits),

@@ -132,11 +132,19 @@ class Boxes {
   }
 }
 
+// Whether a buffer is one value and nothing else, so that drawing the value is enough.
+function isOneValue(buffer) {
+  const value = members.of(buffer)[0];
+  return values.offset[value] === buffers.offset[buffer] && values.bytes[value] === buffers.bytes[buffer]
+    && values.start[value] === buffers.start[buffer] && values.end[value] === buffers.end[buffer];
+}
+
 const boxes = (() => {
   const own = [], views = [], scratch = [], shared = [];
   for (const value of birthOrder) (values.root[value] < 0 ? own : views).push(value);
   for (let buffer = 0; buffer < buffers.count; buffer++) {
-    (buffers.scratch[buffer] < 0 ? shared : scratch).push(buffer);
+    if (buffers.scratch[buffer] >= 0) scratch.push(buffer);
+    else if (!isOneValue(buffer)) shared.push(buffer);
   }
   const itself = Int32Array.from(buffers.bank.keys());
   return {
