@@ -32,6 +32,8 @@ const LEAST_CHARACTERS: usize = 8;
 const MOMENT_WIDTH: f64 = 8.0;
 /// The arena is marked at so many parts of it.
 const ADDRESSES: u128 = 4;
+/// The least width and height of a rectangle.
+const LEAST_LINE: f64 = 1.5;
 /// Rectangles below so many square pixels have no tip of their own.
 const LEAST_AREA: f64 = 0.3;
 
@@ -197,7 +199,7 @@ impl Drawing<'_> {
             if x - half >= free_from && text != last {
                 let (at, y) = (short(x), TOP + HEIGHT + 18.0);
                 writeln!(out, "<text class=\"s\" x=\"{at}\" y=\"{y}\">{text}</text>")?;
-                free_from = x + half;
+                free_from = x + half + MOMENT_WIDTH;
                 last = text;
             }
         }
@@ -317,8 +319,10 @@ impl Scale {
 impl Rect {
     /// Appends its outline to a path.
     fn draw(&self, path: &mut String) {
-        let (x, y) = (short(self.x), short(self.y));
-        let (width, height) = (short(self.width), short(self.height));
+        // None is too thin to be seen.
+        let (width, height) = (self.width.max(LEAST_LINE), self.height.max(LEAST_LINE));
+        let (x, y) = (short(self.x), short(self.y + self.height - height));
+        let (width, height) = (short(width), short(height));
         // Writing to a string does not fail.
         let _ = write!(path, "M{x} {y}h{width}v{height}h-{width}z");
     }
@@ -409,7 +413,7 @@ mod tests {
     #[test]
     fn the_end_of_a_name_is_shown_where_that_is_of_use() {
         assert_eq!(shortened("block.1.conv", 80.0).as_deref(), Some("block.1.conv"));
-        assert_eq!(shortened("block.1.conv", 70.0).as_deref(), Some("…ck.1.conv"));
+        assert_eq!(shortened("block.1.conv", 70.0).as_deref(), Some("…ock.1.conv"));
         assert_eq!(shortened("block.1.conv", 56.0), None);
         assert_eq!(shortened("x", -3.0), None);
     }

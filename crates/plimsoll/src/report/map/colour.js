@@ -71,7 +71,7 @@ function colourByWord(wordOf, rest) {
   setPalette([...hues(), theme.other]);
   colours.legend = [...rows].map(([word, row]) => [colours.fills[row], word]);
   const others = words.length - rows.size;
-  if (others > 0) colours.legend.push([theme.other, `${others} other ${rest}`]);
+  if (others > 0) colours.legend.push([theme.other, others > 1 ? `${others} other ${rest}` : words.at(-1)]);
 }
 
 // Layers are many: hues go round in order of birth, so that neighbours differ.

@@ -187,26 +187,59 @@ function paintValue(value, x0, top, x1, low) {
   }
   if (x1 - x0 > 13 && low - top > 13) {
     context.fillStyle = colours.inks[row];
-    writeIn(values.name[value], value, x0, top, x1, low);
+    const isFolder = depths[value] === -2 && x1 - x0 > 44 && low - top > 40;
+    writeIn(values.name[value], value, x0, top, x1, isFolder ? Math.max(top, frame.mapTop) + STRIP : low);
   }
 }
 
+// How many views of the same bytes are older, by view; -1 for a value without views, -2 for one with.
+const depths = (() => {
+  const seen = new Map(), depths = new Int32Array(values.count).fill(-1);
+  for (const value of birthOrder) {
+    const root = values.root[value];
+    if (root < 0) continue;
+    const key = `${root} ${values.offset[value]} ${values.bytes[value]}`;
+    depths[value] = seen.get(key) ?? 0;
+    seen.set(key, depths[value] + 1);
+    depths[root] = -2;
+  }
+  return depths;
+})();
+
+const STRIP = 16;
+
+// How many strips with names are above the view's own.
+function stripsAbove(value) {
+  const root = values.root[value], end = values.offset[value] + values.bytes[value];
+  return depths[value] + (end === values.offset[root] + values.bytes[root] ? 1 : 0);
+}
+
+// What a point shows on which a view was found: its root, where that has its name there.
+function inStrip(value, y) {
+  const { y: top, width, height } = rectOf(values, value), down = stripsAbove(value) * STRIP + 1.5;
+  const isRoot = stripsAbove(value) > depths[value] && width > 44 && height > down + 22 && y < top + STRIP;
+  return isRoot ? values.root[value] : value;
+}
+
+// A view lies in its root, below the strip with the root's name; views of the same bytes lie in each
+// other. Where there is no room for that, its outline has to do.
 function paintView(value, x0, top, x1, low) {
   if (x1 - x0 < 6 || low - top < 6) return;
-  const row = colours.of[value];
-  const x = crisp(x0) + 2.5, y = crisp(top) + 2.5, width = crisp(x1) - x - 2.5, height = crisp(low) - y - 2.5;
+  const row = colours.of[value], inner = 2.5 + 2 * depths[value];
+  const down = stripsAbove(value) * STRIP + 1.5, hasRoom = x1 - x0 > 44 && low - top > down + 22;
+  const x = crisp(x0) + inner, y = crisp(top) + (hasRoom ? down : inner);
+  const width = crisp(x1) - x - inner, height = crisp(low) - y - inner;
+  if (width < 2 || height < 2) return;
   context.fillStyle = colours.fills[row];
-  context.globalAlpha = 0.6;
-  context.fillRect(x, y, width, height);
-  context.globalAlpha = 1;
-  context.strokeStyle = colours.inks[row];
+  if (hasRoom) context.fillRect(x, y, width, height);
+  context.strokeStyle = hasRoom ? colours.inks[row] : theme.ink;
   context.setLineDash([3, 2]);
   context.lineWidth = 1;
   context.strokeRect(x, y, width, height);
   context.setLineDash([]);
-  if (width > 13 && height > 13) {
+  if (hasRoom) {
     context.fillStyle = colours.inks[row];
-    writeIn(values.name[value], value, x, y, x + width, y + height);
+    writeIn(values.name[value], value, x, y, x + width, Math.min(y + height, y + STRIP + 1));
   }
 }
 

@@ -163,10 +163,10 @@ function under(x, y) {
   const t = xTime(x), w = yWorld(y), gone = [];
   // Buffers that do not use these bytes now: others may.
   for (let gap; (gap = boxes.gaps.find(t, w, gone)) >= 0;) gone.push(plan.gaps.buffer[gap]);
-  for (const kind of [boxes.views, boxes.values]) {
-    const value = kind.find(t, w, gone);
-    if (value >= 0) return { value };
-  }
+  const part = boxes.views.find(t, w, gone);
+  if (part >= 0) return { value: inStrip(part, y) };
+  const value = boxes.values.find(t, w, gone);
+  if (value >= 0) return { value };
   const scratch = boxes.scratch.find(t, w, gone);
   if (scratch >= 0) return { scratch };
   const buffer = boxes.buffers.find(t, w, gone);
