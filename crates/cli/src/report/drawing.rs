@@ -27,8 +27,8 @@ pub(crate) struct Drawing<'a> {
 pub(crate) enum Clock {
     /// Whatever they are.
     Moments,
-    /// Points of a run, two for each step.
-    Steps,
+    /// Points of a run of so many steps, two for each.
+    Steps(usize),
 }
 
 impl Clock {
@@ -36,7 +36,10 @@ impl Clock {
     pub(crate) fn tell(self, time: i64) -> String {
         match self {
             Clock::Moments => time.to_string(),
-            Clock::Steps => (time / 2 + 1).to_string(),
+            Clock::Steps(steps) => match usize::try_from(time / 2) {
+                Ok(step) if step < steps => (step + 1).to_string(),
+                _ => "end".to_owned(),
+            },
         }
     }
 }

@@ -180,7 +180,7 @@ impl Drawing<'_> {
         let (x, y) = (LEFT + WIDTH / 2.0, TOP + HEIGHT + 38.0);
         let what = match self.clock {
             Clock::Moments => "time",
-            Clock::Steps => "step",
+            Clock::Steps(_) => "step",
         };
         writeln!(out, "<text class=\"s\" x=\"{x}\" y=\"{y}\">{what}</text>\n</g>")
     }
@@ -270,8 +270,8 @@ impl Drawing<'_> {
         let (at, y) = (short(at), TOP - 8.0);
         let moment = self.clock.tell(self.sweep.life_of(section).start);
         let when = match self.clock {
-            Clock::Moments => format!("at {moment}"),
-            Clock::Steps => format!("in step {moment}"),
+            Clock::Steps(steps) if moment != "end" => format!("in step {moment} of {steps}"),
+            Clock::Moments | Clock::Steps(_) => format!("at {moment}"),
         };
         let bytes = size::short(bytes);
         writeln!(

@@ -367,24 +367,22 @@ fn picture() {
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
+/// A screen as text: `1400x800@1 dark`, of which every part may be left out.
 fn screen(asked: &str) -> Screen {
-    let is_dark = asked.contains("dark");
-    let (size, ratio) =
-        asked.trim_end_matches("dark").trim_end().split_once('@').unwrap_or((asked, "1"));
-    let (width, height) = size.split_once('x').unwrap_or(("1400", "800"));
-    let plain = Screen::PLAIN;
-    Screen {
-        width: width.trim().parse().unwrap_or(plain.width),
-        height: height.trim_end_matches("dark").trim().parse().unwrap_or(plain.height),
-        ratio: ratio.parse().unwrap_or(plain.ratio),
-        is_dark,
-    }
+    let mut screen = Screen { is_dark: asked.contains("dark"), ..Screen::PLAIN };
+    let asked = asked.split_whitespace().next().unwrap_or_default();
+    let (size, ratio) = asked.split_once('@').unwrap_or((asked, ""));
+    let (width, height) = size.split_once('x').unwrap_or_default();
+    screen.width = width.parse().unwrap_or(screen.width);
+    screen.height = height.parse().unwrap_or(screen.height);
+    screen.ratio = ratio.parse().unwrap_or(screen.ratio);
+    screen
 }
 
 /// How long frames take with 100 000 values, all of it in sight and on the way in and out:
 /// milliseconds in the function that draws, and between frames.
 #[test]
-#[ignore = "measures, see docs/formats.md"]
+#[ignore = "measures, see docs/map.md"]
 fn frames() {
     let mut browser = Browser::start("frames").expect("a browser");
     let model = written(&browser, "large.plim", &large_graph(100_000));

@@ -15,6 +15,7 @@ pub(super) struct Picture {
     pub(super) bound_bytes: u64,
     pub(super) capacity: Option<u64>,
     pub(super) buffers: usize,
+    steps: usize,
     table: Table,
     solution: Solution,
     sweep: Sweep,
@@ -40,6 +41,7 @@ impl Picture {
                 bound_bytes,
                 capacity: bank.capacity,
                 buffers: buffers.len(),
+                steps: plan.schedule.len(),
                 table,
                 solution,
                 sweep,
@@ -56,7 +58,7 @@ impl Picture {
             arena_bytes: self.bytes,
             bound_bytes: self.bound_bytes,
             capacity: self.capacity,
-            clock: Clock::Steps,
+            clock: Clock::Steps(self.steps),
         }
     }
 }
