@@ -214,6 +214,18 @@ impl Browser {
         self.frame();
     }
 
+    /// How long the page has been busy so far, in milliseconds of its processor: in scripts, and in all.
+    pub(crate) fn busy(&mut self) -> (f64, f64) {
+        self.call("Performance.enable", &json!({ "timeDomain": "threadTicks" }));
+        let answer = self.call("Performance.getMetrics", &json!({}));
+        let metric = |name: &str| {
+            let metrics = answer["metrics"].as_array().expect("metrics").iter();
+            let value = metrics.clone().find(|metric| metric["name"] == name);
+            value.and_then(|metric| metric["value"].as_f64()).expect("a metric") * 1000.0
+        };
+        (metric("ScriptDuration"), metric("TaskDuration"))
+    }
+
     /// The page as a PNG.
     pub(crate) fn screenshot(&mut self) -> Vec<u8> {
         let answer = self.call("Page.captureScreenshot", &json!({ "format": "png" }));

@@ -89,10 +89,10 @@ function smallest() {
   return Math.max(30, (frame.mapWidth * frame.mapHeight) / MOST_BOXES);
 }
 
-// What is thin one way and long the other would cost as many cells as it is long: its edges are
-// moved to a grid of SAMPLES lines a cell, which is fixed in the plan so that nothing flickers. Most
-// such boxes vanish between two lines; those that stay stand for them.
-const SAMPLES = 4;
+// What is thinner than a cell would cost as many cells as it is long: its edges are moved to a grid
+// of SAMPLES lines a cell, which is fixed in the plan so that nothing flickers. Most such boxes
+// vanish between two lines; those that stay stand for them.
+const SAMPLES = 8;
 
 // The boxes that are large enough to be drawn, by their numbers in their list; grows as needed.
 let large = new Int32Array(2 * MOST_BOXES);
@@ -103,9 +103,13 @@ function sift(kind, intoRaster) {
   const kx = frame.mapWidth / (view.t1 - view.t0), ky = frame.mapHeight / (view.y1 - view.y0);
   const time = 2 ** Math.floor(Math.log2(1 / (kx * scale * SAMPLES)));
   const world = 2 ** Math.floor(Math.log2(1 / (ky * scale * SAMPLES)));
+  // Those that would vanish are not even looked at.
+  const level = least > 0 ? kind.holding(time) : null, to = level === null ? kind.bornFrom(view.t1) : level.length;
   let found = 0;
-  for (let at = 0, to = kind.bornFrom(view.t1); at < to; at++) {
-    if (at % BLOCK === 0 && latest[at / BLOCK] <= view.t0) { at += BLOCK - 1; continue; }
+  for (let n = 0; n < to; n++) {
+    if (level === null && n % BLOCK === 0 && latest[n / BLOCK] <= view.t0) { n += BLOCK - 1; continue; }
+    const at = level === null ? n : level[n];
+    if (t0[at] >= view.t1) break;
     let left = t0[at], right = t1[at], low = y0[at], high = y1[at];
     if (right <= view.t0 || low >= view.y1 || high <= view.y0) continue;
     const width = (Math.min(right, view.t1) - Math.max(left, view.t0)) * kx;
@@ -116,7 +120,7 @@ function sift(kind, intoRaster) {
       continue;
     }
     if (!intoRaster) continue;
-    if (width * scale < 1 && height * scale > 2) {
+    if (width * scale < 1) {
       left = Math.ceil(left / time) * time;
       right = Math.ceil(right / time) * time;
       if (left === right) continue;
@@ -488,6 +492,8 @@ function traceCurve(bottom) {
   const { times, bytes } = curve, count = bytes.length;
   if (count === 0) return;
   const kx = frame.mapWidth / (view.t1 - view.t0);
+  // A line with a corner in every pixel is no line.
+  const isDense = (count / endOfTime) > 2 * kx;
   let lo = 0, hi = count;
   while (lo < hi) {
     const middle = (lo + hi) >> 1;
@@ -518,8 +524,11 @@ function traceCurve(bottom) {
     x = end;
   }
   context.lineTo(x, bottom);
-  context.fillStyle = theme.fill;
+  context.fillStyle = isDense ? theme.curve : theme.fill;
+  context.globalAlpha = isDense ? 0.6 : 1;
   context.fill();
+  context.globalAlpha = 1;
+  if (isDense) return;
   context.strokeStyle = theme.curve;
   context.lineWidth = 1.5;
   context.stroke();

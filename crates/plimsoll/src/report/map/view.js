@@ -117,6 +117,20 @@ class Boxes {
     return lo;
   }
 
+  // The boxes that hold a multiple of `step`, by their numbers; null for all of them. Worked out once
+  // for every step, which is a power of two.
+  holding(step) {
+    if (step <= 1) return null;
+    this.levels ??= new Map();
+    let level = this.levels.get(step);
+    if (level === undefined) {
+      level = Int32Array.from(this.t0.keys()).filter(
+        (at) => Math.ceil(this.t0[at] / step) !== Math.ceil(this.t1[at] / step));
+      this.levels.set(step, level);
+    }
+    return level;
+  }
+
   // The smallest box there that is in none of these buffers, of equal ones the one that is born last;
   // -1 if there is none.
   find(t, w, without) {
