@@ -41,6 +41,17 @@ impl Source {
         argument.map_or(Source::Sample, Source::named)
     }
 
+    /// What to call it above a picture: files go by their names, wherever they are.
+    pub(crate) fn title(&self) -> String {
+        match self {
+            Source::Sample => "the built-in sample".to_owned(),
+            Source::File(path) if path.file_name().is_some() => {
+                path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+            }
+            Source::Stdin | Source::File(_) => self.to_string(),
+        }
+    }
+
     /// Whether the name ends in `.extension`.
     pub(crate) fn has_extension(&self, extension: &str) -> bool {
         let Source::File(path) = self else { return false };

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use plimsoll::{
     Homeless, NoRoom, PLAN_FORMAT, Program, SharedLayout, Told, write_c_header, write_chrome_trace,
-    write_rust_source,
+    write_map, write_rust_source,
 };
 use serde_json::json;
 
@@ -34,6 +34,7 @@ Examples:
   plimsoll plan net.onnx -o plan.tsv             offset, size and name of every value
   plimsoll plan net.onnx -o packing.csv          the packing below it, for `plimsoll check`
   plimsoll plan net.onnx -o map.svg              a picture, time x address
+  plimsoll plan net.onnx -o map.html             the same as a page to walk through
   plimsoll plan net.onnx -o noted.plim           the graph, with notes of where everything is
   plimsoll plan net.onnx -o noted.onnx           the same in a copy of the model
   plimsoll plan net.onnx -o trace.json           lives and live bytes, for Perfetto
@@ -91,6 +92,8 @@ enum Format {
     Csv,
     /// A picture, time x address
     Svg,
+    /// The same as a page to walk through
+    Html,
     /// The graph, with notes on every node of where its outputs are
     Plim,
     /// Lives, steps and live bytes, for Perfetto
@@ -117,6 +120,7 @@ impl output::Format for Format {
             Format::Tsv => &["tsv"],
             Format::Csv => &["csv"],
             Format::Svg => &["svg"],
+            Format::Html => &["html"],
             Format::Plim => &["plim"],
             Format::Trace => &["trace.json"],
             Format::H => &["h"],
@@ -194,6 +198,7 @@ impl Args {
             Format::Tsv => output.write(|out| report.write_tsv(out)),
             Format::Csv => output.write(|out| report.write_csv(out)),
             Format::Svg => output.write(|out| report.write_svg(out)),
+            Format::Html => all(&write_map(program, plan, &program.labels(source.title()))),
             Format::Plim => output.write(|out| report.write_plim(out)),
             Format::Trace => all(&write_chrome_trace(program, plan)),
             Format::H => all(&write_c_header(program, plan, banks, &device.prefix)),
@@ -243,6 +248,7 @@ fn refuse(
         Format::Tsv
         | Format::Csv
         | Format::Svg
+        | Format::Html
         | Format::Plim
         | Format::Trace
         | Format::H

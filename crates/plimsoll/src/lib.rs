@@ -66,9 +66,9 @@ pub use program::{
     View,
 };
 pub use report::{
-    BadSymbolPrefix, OfflineMemoryAllocation, PLAN_FORMAT, PlanReadError, SymbolPrefix, TflmError,
-    Told, Totals, diff, read_plan, write_c_header, write_chrome_trace, write_plan,
-    write_rust_source, write_tsv,
+    BadSymbolPrefix, Labels, OfflineMemoryAllocation, PLAN_FORMAT, PlanReadError, SymbolPrefix,
+    TflmError, Told, Totals, ValueLabel, diff, read_plan, write_c_header, write_chrome_trace,
+    write_map, write_plan, write_rust_source, write_tsv,
 };
 pub use schedule::{
     OrderEffort, OrderError, Schedule, order_by_names, search_order, topological_order,

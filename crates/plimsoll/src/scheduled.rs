@@ -19,10 +19,11 @@ use std::fmt;
 use access::Steps;
 use size::Sizes;
 
-use crate::graph::{Aliases, Flow, Folds, Graph, GraphError, NodeId};
+use crate::graph::{Aliases, Flow, Folds, Graph, GraphError, NodeId, Value};
 use crate::ids::{StepId, ValueId};
 use crate::kernels::Kernels;
 use crate::program::{Access, Execution, Overwrite, Program, Scratch, Until, ValueInfo, View};
+use crate::report::{Labels, ValueLabel};
 use crate::schedule::{OrderError, check_order, topological_order, waits_of};
 use crate::width::Width;
 
@@ -213,6 +214,27 @@ impl<'g> ScheduledGraph<'g> {
     #[must_use]
     pub fn step_of(&self, node: NodeId) -> Option<StepId> {
         self.steps_of[node.index()]
+    }
+
+    /// What the graph knows of its steps and values that a program does not: ops, types, shapes.
+    #[must_use]
+    pub fn labels(&self, title: impl Into<String>) -> Labels {
+        let op = |node: &NodeId| self.graph.node(*node).kind.clone();
+        let value = |value: ValueId| {
+            let Value { dtype, shape, .. } = self.graph.value(value);
+            let producer = self.graph.producer(value);
+            ValueLabel {
+                dtype: dtype.to_string(),
+                shape: shape.to_string(),
+                op: producer.map_or(String::new(), |node| self.graph.node(node).kind.clone()),
+                made_by: producer.and_then(|node| self.step_of(node)),
+            }
+        };
+        Labels {
+            title: title.into(),
+            ops: self.order.iter().map(op).collect(),
+            values: self.graph.value_ids().map(value).collect(),
+        }
     }
 }
 

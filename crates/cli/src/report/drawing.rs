@@ -19,6 +19,29 @@ pub(crate) struct Drawing<'a> {
     pub(crate) arena_bytes: u64,
     pub(crate) bound_bytes: u64,
     pub(crate) capacity: Option<u64>,
+    pub(crate) clock: Clock,
+}
+
+/// What the times of a packing are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// Whatever they are.
+    Moments,
+    /// Points of a run of so many steps, two for each.
+    Steps(usize),
+}
+
+impl Clock {
+    /// A time in a picture; steps are counted from 1.
+    pub(crate) fn tell(self, time: i64) -> String {
+        match self {
+            Clock::Moments => time.to_string(),
+            Clock::Steps(steps) => match usize::try_from(time / 2) {
+                Ok(step) if step < steps => (step + 1).to_string(),
+                _ => "end".to_owned(),
+            },
+        }
+    }
 }
 
 impl Drawing<'_> {

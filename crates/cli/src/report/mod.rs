@@ -16,7 +16,7 @@ mod text;
 
 pub(crate) use comparison::{Comparison, Row};
 pub(crate) use diff::DiffReport;
-pub(crate) use drawing::Drawing;
+pub(crate) use drawing::{Clock, Drawing};
 pub(crate) use explain::ExplainReport;
 pub(crate) use json::SOLUTION_FORMAT;
 pub(crate) use plan::{Asked, PlanReport, write_title};
@@ -70,6 +70,7 @@ impl<'a> Report<'a> {
             arena_bytes: self.outcome.arena_bytes,
             bound_bytes: self.outcome.lower_bound.bytes,
             capacity: self.table.problem.capacity(),
+            clock: Clock::Moments,
         }
     }
 

@@ -1,5 +1,6 @@
-//! Plans for tools and devices: JSON that can be read back, TSV, a trace of lives; C and Rust for
-//! firmware, and what TensorFlow Lite Micro takes; what two plans differ in.
+//! Plans for people, tools and devices: a page to walk through; JSON that can be read back, TSV, a
+//! trace of lives; C and Rust for firmware, and what TensorFlow Lite Micro takes; what two plans
+//! differ in.
 
 mod c_header;
 mod chrome_trace;
@@ -7,6 +8,7 @@ mod device;
 pub mod diff;
 mod follows;
 mod json;
+mod map;
 mod rust_source;
 mod tflm;
 mod tsv;
@@ -15,6 +17,7 @@ pub use c_header::{BadSymbolPrefix, SymbolPrefix, write_c_header};
 pub use chrome_trace::write_chrome_trace;
 pub(crate) use json::root_of;
 pub use json::{PLAN_FORMAT, PlanReadError, Told, read_plan, write_plan};
+pub use map::{Labels, ValueLabel, write_map};
 pub use rust_source::write_rust_source;
 pub use tflm::{OfflineMemoryAllocation, TflmError};
 pub use tsv::write_tsv;

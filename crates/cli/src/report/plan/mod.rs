@@ -119,7 +119,7 @@ impl<'a> PlanReport<'a> {
             .map(|picture| {
                 let name = if many { format!("{}: ", picture.name) } else { String::new() };
                 let levels = levels(picture.bytes, picture.bound_bytes);
-                let caption = format!("{}: {name}{levels}", self.source);
+                let caption = format!("{}: {name}{levels}", self.source.title());
                 Panel { caption, drawing: picture.drawing() }
             })
             .collect();

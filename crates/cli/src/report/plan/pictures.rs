@@ -7,7 +7,7 @@ use plimsoll::{BankId, Buffer, Plan, Program, ValueId};
 use plimsoll_pack::csv::Table;
 use plimsoll_pack::{Problem, Solution, Sweep, bound};
 
-use crate::report::Drawing;
+use crate::report::{Clock, Drawing};
 
 /// A bank with what is in it.
 pub(super) struct Picture {
@@ -16,6 +16,7 @@ pub(super) struct Picture {
     pub(super) bound_bytes: u64,
     pub(super) capacity: Option<u64>,
     pub(super) buffers: usize,
+    steps: usize,
     table: Table,
     solution: Solution,
     sweep: Sweep,
@@ -41,6 +42,7 @@ impl Picture {
                 bound_bytes,
                 capacity: bank.capacity,
                 buffers: buffers.len(),
+                steps: plan.schedule.len(),
                 table,
                 solution,
                 sweep,
@@ -57,6 +59,7 @@ impl Picture {
             arena_bytes: self.bytes,
             bound_bytes: self.bound_bytes,
             capacity: self.capacity,
+            clock: Clock::Steps(self.steps),
         }
     }
 }
