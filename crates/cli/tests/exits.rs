@@ -616,3 +616,30 @@ fn only_onnx_models_are_written_as_such() {
     assert!(text(&output.stderr).contains("tiny.plim: is not an ONNX model"));
     assert!(!Path::new(&file).exists());
 }
+
+#[test]
+fn weights_that_will_not_be_found_are_noted() {
+    use plimsoll_onnx::proto::StringStringEntryProto;
+    use plimsoll_onnx::testing::{F32, encode, graph, model, node, stored, value};
+
+    let folder = folder("external");
+    let row = |name: &str| value(name, F32, &[4]);
+    let mut net =
+        graph(vec![row("x")], vec![row("y")], vec![node("add", "Add", &["x", "w"], &["y"])]);
+    let mut weight = stored("w", F32, &[4], Vec::new());
+    weight.raw_data = None;
+    weight.data_location = Some(1);
+    let (key, file) = (Some("location".to_owned()), Some("weights.bin".to_owned()));
+    weight.external_data = vec![StringStringEntryProto { key, value: file }];
+    net.initializer.push(weight);
+    let input = path(&folder, "net.onnx");
+    fs::write(&input, encode(&model(17, net))).expect("written");
+    fs::create_dir(folder.join("elsewhere")).expect("a folder");
+    let said = |output: &str| {
+        let output = plimsoll(&["plan", &input, "-o", &path(&folder, output)]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stderr).to_owned()
+    };
+    assert_eq!(said("noted.onnx"), "");
+    assert!(said("elsewhere/noted.onnx").contains("net.onnx: its weights are in other files"));
+}
