@@ -8,6 +8,7 @@
 mod chromium;
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -274,10 +275,10 @@ fn hostile_names_are_text_and_nothing_else() {
     };
     for name in HOSTILE {
         let name = quoted(name);
-        graph += &format!("{name}: u8[64] = matmul({last}, {last})\n");
+        writeln!(graph, "{name}: u8[64] = matmul({last}, {last})").expect("a string");
         last = name;
     }
-    graph += &format!("output {last}\n");
+    writeln!(graph, "output {last}").expect("a string");
     let model = written(&browser, "<b>hostile.plim", &graph);
     let (page, plan) = planned(&browser, &[&model]);
     browser.open(&page, "");
@@ -441,7 +442,7 @@ fn large_graph(values: usize) -> String {
         let name = format!("block{}.layer{}.out", value / 6, value % 6);
         let bytes = (64 << (2 * random(6))) * (1 + random(4));
         let other = if random(3) == 0 { &kept } else { &last };
-        graph += &format!("{name}: u8[{bytes}] = matmul({last}, {other})\n");
+        writeln!(graph, "{name}: u8[{bytes}] = matmul({last}, {other})").expect("a string");
         if value % 6 == 5 {
             kept.clone_from(&name);
         }
