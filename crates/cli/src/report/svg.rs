@@ -121,7 +121,7 @@ impl Drawing<'_> {
             let places: Vec<Rect> = places.collect();
             let area: f64 = places.iter().map(|place| place.width * place.height).sum();
             if area < LEAST_AREA {
-                places.iter().for_each(|place| place.draw(&mut specks));
+                draw_all(&places, &mut specks);
             } else {
                 self.write_buffer(out, id, &places)?;
             }
@@ -137,7 +137,7 @@ impl Drawing<'_> {
         let name = escape(self.table.name(id));
         let fill = COLOURS[id.index() % COLOURS.len()];
         let mut shape = String::new();
-        places.iter().for_each(|place| place.draw(&mut shape));
+        draw_all(places, &mut shape);
         let (size, life, offset) = (buffer.size, buffer.life, self.solution.offset(id));
         writeln!(
             out,
@@ -358,11 +358,18 @@ impl Rect {
     }
 }
 
+/// Appends the outlines to a path.
+fn draw_all(places: &[Rect], path: &mut String) {
+    for place in places {
+        place.draw(path);
+    }
+}
+
 /// As much of the end of a name as there is room for, since names that belong together begin alike;
 /// `None` if that is too little to be of use.
 fn shortened(name: &str, room: f64) -> Option<Cow<'_, str>> {
     let count = name.chars().count();
-    let fitting = (room / CHARACTER_WIDTH).max(0.0) as usize;
+    let fitting = (1..=count).take_while(|n| *n as f64 * CHARACTER_WIDTH <= room).count();
     if count <= fitting {
         return Some(Cow::Borrowed(name));
     }

@@ -8,6 +8,7 @@
 mod chromium;
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -274,10 +275,10 @@ fn hostile_names_are_text_and_nothing_else() {
     };
     for name in HOSTILE {
         let name = quoted(name);
-        graph += &format!("{name}: u8[64] = matmul({last}, {last})\n");
+        writeln!(graph, "{name}: u8[64] = matmul({last}, {last})").expect("a string");
         last = name;
     }
-    graph += &format!("output {last}\n");
+    writeln!(graph, "output {last}").expect("a string");
     let model = written(&browser, "<b>hostile.plim", &graph);
     let (page, plan) = planned(&browser, &[&model]);
     browser.open(&page, "");
@@ -323,6 +324,43 @@ fn every_bank_is_a_lane() {
         assert!(browser.text("#details dl").contains(&format!("{bank}, offset")));
     }
     assert_eq!(browser.complaints(), [""; 0]);
+}
+
+fn corpus(name: &str) -> String {
+    format!("{}/../../corpus/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn what_lies_in_the_gap_of_another_is_found_there() {
+    let Some(mut browser) = Browser::start("gaps") else { return };
+    let (page, plan) = planned(&browser, &[&corpus("models/version9.onnx")]);
+    browser.open(&page, "");
+    assert_eq!(browser.eval("plan.gaps.bytes"), json!([768]));
+    // `sliced` is alive around it, but for these bytes.
+    let around = rows(&plan).iter().find(|row| row["name"] == "sliced").expect("a value");
+    let inside = rows(&plan).iter().find(|row| {
+        let is_later = row["start"].as_u64() > around["start"].as_u64();
+        let is_own = row["root"].is_null() && row["buffer"] != around["buffer"];
+        is_later && is_own && row["offset"] == 3328
+    });
+    let name = name_of(inside.expect("a value in the gap"));
+    browser.open(&page, &format!("#value={name}"));
+    browser.press("Enter");
+    let (x, y) = middle_of(&mut browser, &name);
+    browser.move_mouse(x, y);
+    assert_eq!(browser.text("#tip b"), name);
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn scratch_memory_is_shown_with_its_step() {
+    let Some(mut browser) = Browser::start("scratch") else { return };
+    let (page, plan) = planned(&browser, &[&corpus("graphs/residual_block.plim")]);
+    let scratch = plan["scratch"].as_array().expect("rows");
+    assert_eq!((scratch.len(), &scratch[1]["step"]), (2, &json!("c2")));
+    browser.open(&page, "#step=3");
+    assert_eq!(browser.eval("plimsollMap.counts.scratch"), 2);
+    assert!(browser.text("#details dl").contains("scratch73\u{202f}728 bytes (72 KiB)"));
 }
 
 #[test]
@@ -441,7 +479,7 @@ fn large_graph(values: usize) -> String {
         let name = format!("block{}.layer{}.out", value / 6, value % 6);
         let bytes = (64 << (2 * random(6))) * (1 + random(4));
         let other = if random(3) == 0 { &kept } else { &last };
-        graph += &format!("{name}: u8[{bytes}] = matmul({last}, {other})\n");
+        writeln!(graph, "{name}: u8[{bytes}] = matmul({last}, {other})").expect("a string");
         if value % 6 == 5 {
             kept.clone_from(&name);
         }

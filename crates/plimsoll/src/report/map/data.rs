@@ -173,24 +173,23 @@ fn index(row: usize) -> Index {
 }
 
 fn banks(plan: &Plan) -> Vec<BankRow<'_>> {
-    let row = |(index, bank): (usize, &'_ crate::plan::Bank)| {
-        let here = |buffer: &&Buffer| buffer.slot.bank == BankId::new(index);
-        let packed = plan.derivation.buffers.iter().filter(here).map(packed).collect();
-        let bound = match (plan.banks.len(), Problem::new(packed)) {
-            (1, _) => plan.derivation.lower_bound_bytes,
-            (_, Ok(problem)) => bound(&problem, &Sweep::new(&problem)).bytes,
-            (_, Err(_)) => 0,
-        };
-        (bank.bytes, bank.capacity, bound)
-    };
-    let rows = plan.banks.iter().enumerate().map(row);
-    let rows = rows.zip(&plan.banks).map(|((bytes, capacity, bound), bank)| BankRow {
+    let rows = plan.banks.iter().enumerate().map(|(index, bank)| BankRow {
         name: &bank.name,
-        bytes,
-        capacity,
-        bound,
+        bytes: bank.bytes,
+        capacity: bank.capacity,
+        bound: bound_of(plan, BankId::new(index)),
     });
     rows.collect()
+}
+
+/// Below this a bank cannot be.
+fn bound_of(plan: &Plan, bank: BankId) -> u64 {
+    if plan.banks.len() == 1 {
+        return plan.derivation.lower_bound_bytes;
+    }
+    let here = plan.derivation.buffers.iter().filter(|buffer| buffer.slot.bank == bank);
+    let problem = Problem::new(here.map(packed).collect());
+    problem.map_or(0, |problem| bound(&problem, &Sweep::new(&problem)).bytes)
 }
 
 /// A buffer as the packer has seen it.
@@ -244,7 +243,8 @@ fn values<'a>(
         columns.start.push(live.map_or(0, |live| live.start.0));
         columns.end.push(live.map_or(0, |live| live.end.0));
         columns.buffer.push(member.map_or(-1, |member| index(member.buffer.index())));
-        columns.made_by.push(made_by.map_or(-1, |step| positions[step.index()]));
+        let position = made_by.and_then(|step| positions.get(step.index()).copied());
+        columns.made_by.push(position.unwrap_or(-1));
         let op = match (label, made_by) {
             (Some(label), _) if !label.op.is_empty() => Cow::Borrowed(&label.op[..]),
             (_, Some(step)) => op_of(labels, step),

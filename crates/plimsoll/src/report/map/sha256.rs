@@ -152,6 +152,6 @@ mod tests {
         assert_eq!(base64(b"abc"), "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
         let two_blocks = b"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
         assert_eq!(base64(two_blocks), "JI1qYdIGOLjlwCaTDD5gOaM85Flk/yFn9uzt1BnbBsE=");
-        assert_eq!(base64(&[b'a'; 1_000_000]), "zcduXJkU+5KBocfihNc+Z/GAmkiklyAOBG05zMcRLNA=");
+        assert_eq!(base64(&vec![b'a'; 1_000_000]), "zcduXJkU+5KBocfihNc+Z/GAmkiklyAOBG05zMcRLNA=");
     }
 }
