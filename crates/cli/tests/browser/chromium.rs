@@ -54,18 +54,18 @@ impl Browser {
     /// Starts the browser with an empty page; `None`, and a word about it, where there is none. With
     /// `PLIMSOLL_BROWSER=required` that is a failure.
     pub(crate) fn start(test: &str) -> Option<Browser> {
-        let program = NAMES.iter().find(|name| is_on_path(name));
-        if program.is_none() {
+        let Some(program) = NAMES.iter().find(|name| is_on_path(name)) else {
             let is_required = std::env::var("PLIMSOLL_BROWSER").is_ok_and(|v| v == "required");
             assert!(!is_required, "no chromium here, and PLIMSOLL_BROWSER=required");
             eprintln!("skipped: no chromium to look at the map with");
-        }
+            return None;
+        };
         let folder = folder(test);
         let (to, from) = (folder.join("to"), folder.join("from"));
         let made = Command::new("mkfifo").args([&to, &from]).status().expect("mkfifo runs");
         assert!(made.success(), "mkfifo: {made}");
         let profile = folder.join("profile");
-        let line = format!("exec {} {OPTIONS} --user-data-dir=\"$2\" 3<\"$0\" 4>\"$1\"", program?);
+        let line = format!("exec {program} {OPTIONS} --user-data-dir=\"$2\" 3<\"$0\" 4>\"$1\"");
         let mut command = Command::new("sh");
         command.arg("-c").arg(line).args([&to, &from, &profile]).arg("about:blank");
         command.env("HOME", &folder).env("XDG_CONFIG_HOME", &folder).env("XDG_CACHE_HOME", &folder);

@@ -208,8 +208,10 @@ function showTip(pointed, x, y) {
       `steps ${lifeInSteps(values.start[value], values.end[value])}`);
     if (values.root[value] >= 0) lines.push(`view of ${values.name[values.root[value]]}`);
     if (values.inPlaceOf[value] >= 0) lines.push(`in place of ${values.name[values.inPlaceOf[value]]}`);
-    const had = before.of(value);
-    if (had.length > 0) lines.push(`before it: ${values.name[had[0]]}${had.length > 1 ? ` and ${had.length - 1} more` : ""}`);
+    for (const [when, others] of [["before", before.of(value)], ["after", after.of(value)]]) {
+      const more = others.length > 1 ? ` and ${others.length - 1} more` : "";
+      if (others.length > 0) lines.push(`${when} it: ${values.name[others[0]]}${more}`);
+    }
   } else if (pointed.scratch >= 0) {
     name.textContent = `scratch of ${steps.name[buffers.scratch[pointed.scratch]]}`;
     lines.push(`${long(buffers.bytes[pointed.scratch])} at ${grouped3(buffers.offset[pointed.scratch])}`);
