@@ -32,6 +32,9 @@ use super::order::Order;
 use super::tree::{Dead, NONE, Tree, Why};
 use crate::watch::Watched;
 
+/// How much more work than it may a single step can take: most need far less, and are finished.
+const PATIENCE: u64 = 10_000_000;
+
 /// How many dead ends are remembered.
 const NOGOODS: usize = 1 << 20;
 
@@ -107,8 +110,10 @@ impl<'a> Search<'a> {
         self.frames.clear();
         self.parts.clear();
         let stop = self.tree.work.saturating_add(work);
+        self.tree.most_work = stop.saturating_add(PATIENCE);
+        self.tree.is_exhausted = false;
         if self.tree.settle_all().is_err() {
-            return Answer::Never;
+            return self.never();
         }
         self.split(0, self.tree.instance.moments);
         // The parts above are under no decision; if one fails, everything does.
@@ -116,7 +121,7 @@ impl<'a> Search<'a> {
         loop {
             if self.parts.len() > done {
                 if !self.enter(order) && !self.retreat(order) {
-                    return Answer::Never;
+                    return self.never();
                 }
             } else if self.frames.pop().is_none() {
                 return Answer::Fits;
@@ -127,6 +132,11 @@ impl<'a> Search<'a> {
                 return Answer::Stopped;
             }
         }
+    }
+
+    /// There was nothing left to try, unless that was because of the work.
+    fn never(&self) -> Answer {
+        if self.tree.is_exhausted { Answer::Stopped } else { Answer::Never }
     }
 
     /// Goes into the next part: places a first buffer there. False if that can't be.
@@ -185,7 +195,8 @@ impl<'a> Search<'a> {
         loop {
             let failed = self.frames.pop().expect("one has failed");
             self.tree.undo_to(failed.entry);
-            if self.options.nogoods && self.nogoods.len() < NOGOODS {
+            let is_known = self.options.nogoods && !self.tree.is_exhausted;
+            if is_known && self.nogoods.len() < NOGOODS {
                 self.nogoods.insert(failed.key);
             }
             let Some(frame) = self.frames.last() else { return false };

@@ -230,3 +230,19 @@ fn without_work_a_misfit_is_larger_or_not_found() {
     });
     assert!(short.expect("some limit is too small").buffers.len() >= whole.buffers.len());
 }
+
+#[test]
+fn a_step_that_takes_too_long_proves_nothing() {
+    let problem = Problem::new(vec![
+        Buffer::new(3, Life::new(0, 2)),
+        Buffer::new(2, Life::new(1, 3)),
+        Buffer::new(2, Life::new(0, 3)),
+    ])
+    .unwrap();
+    let options = Options::default();
+    let instance = instance::Instance::new(&problem, &Sweep::new(&problem)).expect("it applies");
+    let mut tree = tree::Tree::new(&instance, 7, &options);
+    assert!(tree.settle_all().is_ok() && !tree.is_exhausted);
+    tree.most_work = 0;
+    assert!(tree.settle_all().is_err() && tree.is_exhausted);
+}

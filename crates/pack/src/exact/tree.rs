@@ -128,6 +128,10 @@ pub(super) struct Tree<'a> {
     history: Vec<Change>,
     /// List entries looked at.
     pub(super) work: u64,
+    /// So much work is enough, even before nothing changes any more.
+    pub(super) most_work: u64,
+    /// Whether it was: then a dead end means nothing.
+    pub(super) is_exhausted: bool,
 }
 
 impl<'a> Tree<'a> {
@@ -189,6 +193,8 @@ impl<'a> Tree<'a> {
             is_dirty: vec![false; moments],
             history: Vec::new(),
             work: 0,
+            most_work: u64::MAX,
+            is_exhausted: false,
         };
         tree.set_capacity(capacity_bytes);
         tree
@@ -439,10 +445,15 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Applies the rules until nothing changes, or to nothing after a dead end.
+    /// Applies the rules until nothing changes, or to nothing after a dead end. Two small buffers in
+    /// a large space can raise each other a very long way, so that has to end too.
     fn settle_or_forget(&mut self, mut result: Result<(), Dead>) -> Result<(), Dead> {
         while let Some(m) = self.dirty.pop() {
             self.is_dirty[m as usize] = false;
+            if self.work > self.most_work {
+                self.is_exhausted = true;
+                result = Err(Dead { moment: m });
+            }
             if result.is_ok() {
                 result = self.settle_moment(m as usize);
             }
