@@ -38,10 +38,10 @@ pub enum Action {
         /// Who reads what is made again.
         readers: Vec<NodeId>,
     },
-    /// Do these nodes in so many parts.
+    /// Do these nodes in so many parts: each segment for itself, its nodes part by part.
     Split {
-        /// The nodes, in order of execution.
-        nodes: Vec<NodeId>,
+        /// The nodes of each segment, in order of execution.
+        segments: Vec<Vec<NodeId>>,
         /// How many parts.
         parts: u64,
     },
@@ -106,8 +106,8 @@ impl Action {
             Action::Recompute { node, readers } => {
                 case.graph = recompute::again(&case.graph, *node, readers)?;
             }
-            Action::Split { nodes, parts } => {
-                case.graph = split::in_parts(&case.graph, nodes, *parts)?;
+            Action::Split { segments, parts } => {
+                case.graph = split::in_parts(&case.graph, segments, *parts)?;
                 case.tries.join = true;
             }
             Action::Smaller(variant) => case.graph = variants.get(*variant)?.graph.clone(),
@@ -175,9 +175,9 @@ impl Action {
             Action::Recompute { node, .. } => {
                 Cost::Elements(recompute::elements(graph, *node).unwrap_or(0))
             }
-            Action::Split { nodes, parts } => {
+            Action::Split { segments, parts } => {
                 let parts = usize::try_from(*parts).unwrap_or(usize::MAX);
-                Cost::Steps(nodes.len() * (parts - 1))
+                Cost::Steps(segments.iter().map(Vec::len).sum::<usize>() * (parts - 1))
             }
             Action::Half(_) | Action::Smaller(_) => Cost::Result,
             Action::SecondBank(_) => Cost::BytesElsewhere(after.spilled_bytes()),

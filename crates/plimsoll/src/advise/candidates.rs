@@ -15,6 +15,12 @@ const MOST_VALUES: usize = 8;
 /// Numbers of parts that are tried.
 const PARTS: [u64; 3] = [2, 4, 8];
 
+/// So many peaks are looked at where it takes the same at several to gain anything.
+const MOST_PEAKS: usize = 32;
+
+/// How high these are, in percent of the highest.
+const NEARLY: [u64; 2] = [95, 60];
+
 /// Alignments that are tried, instead of larger ones.
 const ALIGNS: [u64; 5] = [32, 16, 8, 4, 1];
 
@@ -137,21 +143,36 @@ impl Moment<'_> {
         actions
     }
 
-    /// Steps around the peak that could be done in parts: the one alone, and those with most
-    /// between them.
+    /// Steps that could be done in parts: the one of the peak alone, and around the peak those with
+    /// most between them, with those around others that are nearly as high.
     fn split(&self) -> Vec<Action> {
         let order = self.order();
-        if self.position() >= order.len() {
-            return Vec::new();
+        let at =
+            |peak: &Peak| usize::try_from(peak.point.0 / 2).ok().filter(|at| *at < order.len());
+        let Some(position) = at(&self.peak) else { return Vec::new() };
+        let mut tried: Vec<Vec<Vec<NodeId>>> = Vec::new();
+        let here = split::segments(self.graph(), &order, position);
+        let alone = here.iter().find(|segment| segment.nodes.len() == 1);
+        tried.extend(alone.map(|segment| vec![segment.nodes.clone()]));
+        let peaks = peaks(&self.settled.plan, MOST_PEAKS);
+        for percent in NEARLY {
+            let high = peaks.iter().filter(|p| p.bytes * 100 >= self.peak.bytes * percent);
+            let mut segments: Vec<Vec<NodeId>> = Vec::new();
+            for position in high.filter_map(at) {
+                let mut around = split::segments(self.graph(), &order, position);
+                around.retain(|segment| {
+                    !segments.iter().flatten().any(|node| segment.nodes.contains(node))
+                });
+                segments.extend(around.into_iter().next().map(|segment| segment.nodes));
+            }
+            if !segments.is_empty() && !tried.contains(&segments) {
+                tried.push(segments);
+            }
         }
-        let mut segments = split::segments(self.graph(), &order, self.position());
-        let alone = segments.iter().position(|segment| segment.nodes.len() == 1);
-        let alone = alone.map(|index| segments.remove(index));
-        segments.truncate(2);
-        let nodes = segments.into_iter().chain(alone).map(|segment| segment.nodes);
-        let in_parts =
-            |nodes: Vec<NodeId>| PARTS.map(|parts| Action::Split { nodes: nodes.clone(), parts });
-        nodes.flat_map(in_parts).collect()
+        let in_parts = |segments: Vec<Vec<NodeId>>| {
+            PARTS.map(|parts| Action::Split { segments: segments.clone(), parts })
+        };
+        tried.into_iter().flat_map(in_parts).collect()
     }
 
     /// What is there at the peak in half precision, and everything.

@@ -190,29 +190,31 @@ fn product_rows(left: &[u64], right: &[u64], rank: usize, rows: Rows) -> Option<
     (has_inner && has_rows).then(|| vec![true, false])
 }
 
-/// The graph with these nodes done in so many parts.
-pub(super) fn in_parts(graph: &Graph, nodes: &[NodeId], parts: u64) -> Option<Graph> {
-    let exit = output(graph, *nodes.last()?)?;
-    let rows = rows_of(graph, exit)?;
-    if rows.count < parts || parts < 2 {
-        return None;
+/// The graph with these segments, none of which meets another, done in so many parts each.
+pub(super) fn in_parts(graph: &Graph, segments: &[Vec<NodeId>], parts: u64) -> Option<Graph> {
+    let mut draft = Draft::of(graph);
+    for nodes in segments {
+        let exit = output(graph, *nodes.last()?)?;
+        let rows = rows_of(graph, exit)?;
+        if rows.count < parts || parts < 2 {
+            return None;
+        }
+        let mut splitting = Splitting { graph, draft: &mut draft, nodes, exit, joined: Vec::new() };
+        for part in 0..parts {
+            let (from, to) = (rows.count * part / parts, rows.count * (part + 1) / parts);
+            splitting.part(part, Cut::new(rows.axis, from, to - from))?;
+        }
+        let joined = splitting.joined;
+        let name = format!("{} joined", graph.value(exit).name);
+        let node = Node::new(name, Op::Concat { axis: rows.axis }, &joined, &[exit]);
+        draft.insert(draft.end_of(nodes)?, node);
     }
-    let mut splitting =
-        Splitting { graph, draft: Draft::of(graph), nodes, exit, joined: Vec::new() };
-    for part in 0..parts {
-        let (from, to) = (rows.count * part / parts, rows.count * (part + 1) / parts);
-        splitting.part(part, Cut::new(rows.axis, from, to - from))?;
-    }
-    let Splitting { mut draft, joined, .. } = splitting;
-    let after = draft.end_of(nodes)?;
-    let name = format!("{} joined", graph.value(exit).name);
-    draft.insert(after, Node::new(name, Op::Concat { axis: rows.axis }, &joined, &[exit]));
     draft.finish()
 }
 
 struct Splitting<'g> {
     graph: &'g Graph,
-    draft: Draft,
+    draft: &'g mut Draft,
     nodes: &'g [NodeId],
     exit: ValueId,
     /// The parts of the exit.

@@ -97,8 +97,8 @@ fn channels_are_made_in_parts() {
     assert_eq!(settled.arena_bytes(), 2 * 8 * 16 * 4);
     let split = advise(&settled, &[], &mut go_on).into_iter().find(|a| a.action.rank() == 10);
     let split = split.expect("a split");
-    let Action::Split { nodes, parts } = &split.action else { panic!("{:?}", split.action) };
-    assert_eq!((nodes.len(), *parts), (5, 8));
+    let Action::Split { segments, parts } = &split.action else { panic!("{:?}", split.action) };
+    assert_eq!((segments[0].len(), *parts), (5, 8));
     // The output, and a channel of c and of d.
     assert_eq!(split.settled.arena_bytes(), 8 * 16 * 4 + 2 * 16 * 4);
 }
@@ -110,13 +110,33 @@ fn steps_are_done_in_parts() {
     assert_eq!(settled.arena_bytes(), 2 * 6 * 64 * 4);
     let split =
         advise(&settled, &[], &mut go_on).into_iter().find(|a| a.action.rank() == 10).unwrap();
-    let Action::Split { nodes, parts } = &split.action else { panic!("{:?}", split.action) };
-    let names: Vec<&str> =
-        nodes.iter().map(|node| settled.case.graph.node(*node).name.as_str()).collect();
+    let Action::Split { segments, parts } = &split.action else { panic!("{:?}", split.action) };
+    let names: Vec<&str> = segments
+        .iter()
+        .flatten()
+        .map(|node| settled.case.graph.node(*node).name.as_str())
+        .collect();
     assert_eq!((names, *parts), (vec!["m", "a", "c", "d", "e", "y"], 4));
     // A part of one or two rows: two wide ones and the output.
     assert_eq!(split.settled.arena_bytes(), 2 * 2 * 64 * 4 + 6 * 8 * 4 - 2 * 8 * 4);
     assert_eq!(split.cost, Cost::Steps(6 * 3));
+}
+
+#[test]
+fn peaks_of_the_same_height_are_lowered_together() {
+    let twice = WIDE.replace("output y\n", "")
+        + "t: f32[6, 8] = softmax(y)\nb1: f32[6, 64] = matmul(t, w)\n\
+        b2: f32[6, 64] = sigmoid(b1)\nb3: f32[6, 64] = mul(b1, b2)\n\
+        b4: f32[6, 8] = matmul(b3, v)\noutput b4\n";
+    let settled = settled(&twice);
+    assert_eq!(settled.arena_bytes(), 2 * 6 * 64 * 4);
+    let advice = advise(&settled, &[], &mut go_on);
+    let split = advice.iter().find(|a| a.action.rank() == 10).expect("a split");
+    let Action::Split { segments, .. } = &split.action else { panic!("{:?}", split.action) };
+    assert_eq!(segments.len(), 2);
+    assert!(split.settled.arena_bytes() < 6 * 64 * 4, "{}", split.settled.arena_bytes());
+    let parted = split::in_parts(&settled.case.graph, segments, 3).unwrap();
+    assert_eq!(run(&settled.case.graph), run(&parted));
 }
 
 #[test]
@@ -171,7 +191,8 @@ fn rewritten_graphs_compute_the_same() {
     for at in 0..order.len() {
         for segment in split::segments(&wide, &order, at) {
             for parts in [2, 4, 6] {
-                let parted = split::in_parts(&wide, &segment.nodes, parts).expect("it is a graph");
+                let parted =
+                    split::in_parts(&wide, &[segment.nodes.clone()], parts).expect("it is a graph");
                 assert_eq!(run(&wide), run(&parted), "{segment:?} in {parts}");
                 tried += 1;
             }
@@ -184,7 +205,8 @@ fn rewritten_graphs_compute_the_same() {
         let segments = split::segments(&image, &order, at);
         assert!(!segments.is_empty(), "step {at}");
         for segment in segments {
-            let parted = split::in_parts(&image, &segment.nodes, 4).expect("it is a graph");
+            let parted =
+                split::in_parts(&image, &[segment.nodes.clone()], 4).expect("it is a graph");
             assert_eq!(run(&image), run(&parted), "{segment:?}");
         }
     }
@@ -223,6 +245,10 @@ fn run(graph: &Graph) -> Vec<Vec<f32>> {
         let read = |index: usize| held[inputs[index].index()].clone().expect("made before");
         let result = match &node.op {
             Op::Unary => read(0).iter().map(|x| x * x * 0.5 + 0.25).collect(),
+            Op::Softmax => {
+                let sum: f32 = read(0).iter().sum();
+                read(0).iter().map(|x| x / (sum * sum + 1.0)).collect()
+            }
             Op::Binary => {
                 let (a, b) = (read(0), read(1));
                 (0..a.len()).map(|i| a[i] * 0.5 + b[i % b.len()]).collect()

@@ -72,8 +72,10 @@ impl ExplainReport<'_> {
         let graph = &before.case.graph;
         let node = |node: &plimsoll::NodeId| graph.node(*node).name.clone();
         match action {
-            Action::Split { nodes, parts } => {
-                row["nodes"] = nodes.iter().map(node).collect();
+            Action::Split { segments, parts } => {
+                let names =
+                    |nodes: &Vec<plimsoll::NodeId>| -> Value { nodes.iter().map(node).collect() };
+                row["segments"] = segments.iter().map(names).collect();
                 row["parts"] = json!(parts);
             }
             Action::Recompute { node: again, readers } => {

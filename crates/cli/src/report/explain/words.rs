@@ -55,17 +55,16 @@ pub(super) fn what(action: &Action, case: &Case, variants: &[Variant]) -> String
             let readers = listed(readers, node);
             format!("make {} again for {readers} instead of keeping it", made(again))
         }
-        Action::Split { nodes, parts } => match nodes.as_slice() {
-            [alone] => format!("do {} in {parts} parts", node(alone)),
-            [first, .., last] => {
-                let (first, last) = (node(first), node(last));
-                format!(
-                    "do {} from {first} to {last} in {parts} parts",
-                    counted(nodes.len(), "step")
-                )
-            }
-            [] => String::new(),
-        },
+        Action::Split { segments, parts } => {
+            let segment = |nodes: &Vec<NodeId>| match nodes.as_slice() {
+                [first, .., last] => {
+                    let steps = counted(nodes.len(), "step");
+                    format!("{steps} from {} to {}", node(first), node(last))
+                }
+                nodes => nodes.iter().map(node).collect(),
+            };
+            format!("do in {parts} parts each: {}", listed(segments, segment))
+        }
         Action::Smaller(index) => format!("plan for {}", plain(&variants[*index].label)),
         Action::Half(values) => {
             let names = listed(values, |value: &ValueId| plain(&case.graph.value(*value).name));
