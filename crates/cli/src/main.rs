@@ -11,6 +11,7 @@ mod choices;
 mod claim;
 mod clock;
 mod dims;
+mod donations;
 mod input;
 mod model;
 mod output;
