@@ -1,3 +1,5 @@
+//! What is donated is where it should be, what cannot be is said, and wrong plans are found.
+
 use super::*;
 use crate::{
     LoweringOptions, Options, Place, Plan, ScheduledGraph, Violation, plan, read_plan, text,
