@@ -14,6 +14,7 @@ mod compare;
 mod device;
 mod diff;
 mod dims;
+mod donations;
 mod explain;
 mod input;
 mod model;

@@ -30,6 +30,7 @@ use serde_json::{Value, json};
 
 use crate::choices::check_kinds;
 use crate::dims::{DimArgs, Dims, ToldDims};
+use crate::donations::{DonationArgs, Donations};
 use crate::input::{Source, text_of};
 use crate::output;
 
@@ -109,6 +110,9 @@ pub(crate) struct ModelArgs {
     #[command(flatten)]
     dims: DimArgs,
 
+    #[command(flatten)]
+    donations: DonationArgs,
+
     /// How wide the slots of elements are: native, four, params-native, int-wide, half-wide,
     /// bf16-wide [default: native]
     #[arg(long, value_name = "NAME", value_parser = parse_width)]
@@ -185,6 +189,7 @@ impl KernelSet {
 #[derive(Clone)]
 pub(crate) struct Lowering {
     dims: Dims,
+    donations: Donations,
     width: Width,
     kernels: KernelSet,
     own_bytes: Vec<Selector>,
@@ -262,7 +267,9 @@ impl ModelArgs {
             (None, None) => KernelSet::Standard,
         };
         let dims = self.dims.or_as_told(told.dims).with_context(|| format!("{plan}: options"))?;
+        let donations = self.donations.or_as_told(told.donations);
         Ok(Lowering {
+            donations,
             concat: Concat::Copy,
             joined: told.joined,
             own_bytes,
@@ -290,6 +297,8 @@ struct Said {
     joined: Vec<String>,
     #[serde(flatten)]
     dims: ToldDims,
+    #[serde(flatten)]
+    donations: Donations,
 }
 
 #[derive(Deserialize)]
@@ -342,9 +351,14 @@ fn how_to_bind(error: &ShapeError) -> &'static str {
 impl Lowering {
     /// Reads a model, and finds its shapes.
     pub(crate) fn load(&self, source: &Source) -> Result<Loaded> {
+        let kernels = self.options().kernels;
+        let donated = |graph: Graph| {
+            let donated = self.donations.apply(graph, &kernels);
+            donated.map_err(|error| anyhow!("{source}: {error}"))
+        };
         let (model, onnx) = match read(source)? {
             Read::Graph(graph) if self.dims.is_empty() => {
-                return Ok(Loaded { graph, corners: Vec::new(), onnx: None });
+                return Ok(Loaded { graph: donated(graph)?, corners: Vec::new(), onnx: None });
             }
             Read::Graph(_) => {
                 bail!("{source}: has no symbols or open shapes that dims could be for")
@@ -360,8 +374,8 @@ impl Lowering {
             output::note(&format!("{source}: {refused}; planned without it"));
         }
         let corners = self.dims.corners().into_iter();
-        let corners = corners.map(|(name, bindings)| Ok((name, infer(&bindings)?.graph)));
-        Ok(Loaded { graph, corners: corners.collect::<Result<_>>()?, onnx })
+        let corners = corners.map(|(name, bindings)| Ok((name, donated(infer(&bindings)?.graph)?)));
+        Ok(Loaded { graph: donated(graph)?, corners: corners.collect::<Result<_>>()?, onnx })
     }
 
     /// The same without the copies that a plan tells it does without.
@@ -419,6 +433,7 @@ impl Lowering {
         let Read::Model(model, _) = read(source)? else { return Ok(Vec::new()) };
         let variant = |(label, bindings): (String, Bindings)| {
             let Inferred { graph, .. } = shape::infer(&model, &bindings).ok()?;
+            let graph = self.donations.apply(graph, &self.options().kernels).ok()?;
             Some(Variant { label, graph })
         };
         Ok(halves.into_iter().filter_map(variant).collect())
@@ -519,6 +534,7 @@ impl Lowering {
             told.insert(key.to_owned(), value);
         };
         self.dims.tell(&mut tell);
+        self.donations.tell(&mut tell);
         tell("width", json!(self.width.name()));
         tell("kernels", json!(self.kernels.name()));
         if !self.own_bytes.is_empty() {

@@ -44,6 +44,8 @@ Examples:
   plimsoll plan net.onnx --place all --guard 128 everything in one arena, bytes free behind it
   plimsoll plan net.onnx --bank sram=512KiB,align=16 --bank dram
                                                  two memories, the fast one first
+  plimsoll plan decoder.onnx --donate past=present
+                                                 a cache that is updated where it is
   plimsoll plan net.onnx --no-reuse              every value its own place, to find a bug
   plimsoll plan net.onnx --no-reuse=Transpose,Narrow:0-9
                                                  only what these nodes make

@@ -11,7 +11,7 @@ use plimsoll_onnx::proto::NodeProto;
 use plimsoll_onnx::proto::tensor_shape_proto::dimension::Value as Dim;
 use plimsoll_onnx::proto::type_proto;
 use plimsoll_onnx::testing::{
-    BOOL, F32, body, encode, graph, list, model, node, samples, shaped, typed, value,
+    BOOL, F32, I64, body, encode, graph, int, list, model, node, samples, shaped, typed, value,
 };
 use serde_json::Value;
 
@@ -260,4 +260,129 @@ fn a_range_in_which_something_broadcasts_is_refused() {
     let verdict = run(&["verify", path, kept.to_str().expect("a plain path")]);
     assert_eq!(verdict.status.code(), Some(1), "{}", text(&verdict.stderr));
     assert!(text(&verdict.stdout).starts_with("at seq=1: "), "{}", text(&verdict.stdout));
+}
+
+/// Two layers of a decoder: keys that grow by a row in the axis that is the outermost of more than
+/// one element, values of which a row is replaced.
+fn decoder(axis: i64) -> ModelProto {
+    let mut inputs = vec![value("x", F32, &[1, 16]), value("place", I64, &[1, 16])];
+    let mut outputs = vec![value("y1", F32, &[1, 16])];
+    let mut nodes = Vec::new();
+    for (layer, from) in [(0, "x"), (1, "y0")] {
+        let name = |what: &str| format!("{what}{layer}");
+        let (keys, values, row) = (name("past_k"), name("past_v"), name("row"));
+        let (new_keys, new_values, y) = (name("present_k"), name("present_v"), name("y"));
+        let (by_keys, sum) = (name("by_keys"), name("sum"));
+        inputs.extend([value(&keys, F32, &[2, 8, 16]), value(&values, F32, &[32, 16])]);
+        let grown: &[i64] = if axis == 0 { &[3, 8, 16] } else { &[2, 9, 16] };
+        let of_row: &[i64] = if axis == 0 { &[1, 8, 16] } else { &[2, 1, 16] };
+        inputs.push(value(&row, F32, of_row));
+        outputs.extend([value(&new_keys, F32, grown), value(&new_values, F32, &[32, 16])]);
+        nodes.push(
+            node(&name("append"), "Concat", &[&keys, &row], &[&new_keys]).with(int("axis", axis)),
+        );
+        let update = [values.as_str(), "place", from];
+        nodes.push(node(&name("update"), "ScatterElements", &update, &[&new_values]));
+        let read = node(&name("read"), "Mystery", &[from, &new_keys, &new_values], &[&by_keys]);
+        nodes.push(read);
+        nodes.push(node(&name("add"), "Add", &[from, from], &[&sum]));
+        nodes.push(node(&name("relu"), "Relu", &[&sum], &[&y]));
+        outputs.push(value(&by_keys, F32, &[1, 16]));
+    }
+    model(17, graph(inputs, outputs, nodes))
+}
+
+const CACHES: [&str; 8] = [
+    "--donate",
+    "past_k0=present_k0",
+    "--donate",
+    "past_v0=present_v0",
+    "--donate",
+    "past_k1=present_k1",
+    "--donate",
+    "past_v1=present_v1",
+];
+
+/// The rows of a plan by name.
+fn row<'a>(plan: &'a Value, name: &str) -> &'a Value {
+    let rows = plan["values"].as_array().expect("rows");
+    rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+#[test]
+fn caches_are_donated_and_verified_without_saying_it_again() {
+    let path = file("decoder", &encode(&decoder(0)));
+    let path = path.to_str().expect("a plain path");
+    let sizes = file("decoder-sizes", br#"{"by_keys0": 64, "by_keys1": 64}"#);
+    let sizes = ["--sizes", sizes.to_str().expect("a plain path")];
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("decoder-plan.json");
+    let out = out.to_str().expect("a plain path");
+    let arena = |more: &[&str]| {
+        let planned = run(&[&["plan", path, "-o", out], &sizes[..], more].concat());
+        assert_eq!(planned.status.code(), Some(0), "{}", text(&planned.stderr));
+        let plan: Value = serde_json::from_slice(&fs::read(out).expect("a plan")).expect("JSON");
+        let verified = run(&["verify", path, out]);
+        assert_eq!(verified.status.code(), Some(0), "{}", text(&verified.stdout));
+        (plan["arena_bytes"].as_u64().expect("a number"), plan)
+    };
+    let (without, _) = arena(&[]);
+    let (with, plan) = arena(&CACHES);
+    // Keys of 3 x 8 x 16 and values of 32 x 16 floats in each of two layers.
+    assert_eq!(without - with, 2 * (1536 + 2048));
+    assert_eq!(row(&plan, "present_v1")["root"], "past_v1");
+    assert_eq!(row(&plan, "present_v1")["storage"], "external");
+    assert_eq!(row(&plan, "past_k1")["root"], "present_k1");
+    assert_eq!(plan["options"]["donate"].as_array().map(Vec::len), Some(4));
+
+    let (placed, plan) = arena(&[&CACHES[..], &["--place", "inputs,outputs"]].concat());
+    let offset = |name: &str| row(&plan, name)["offset"].as_u64().expect("an offset");
+    for cache in ["k0", "v0", "k1", "v1"] {
+        assert_eq!(offset(&format!("past_{cache}")), offset(&format!("present_{cache}")));
+    }
+    let (apart, _) = arena(&["--place", "inputs,outputs"]);
+    // What is saved is the past, which had its own place.
+    assert_eq!(apart - placed, 2 * (1024 + 2048));
+
+    let (_, plan) = arena(&["--state", "past_v0=present_v0"]);
+    assert_eq!(row(&plan, "past_v0")["storage"], "persistent");
+    assert_eq!(row(&plan, "past_v0")["offset"], row(&plan, "present_v0")["offset"]);
+    // A plan that has the present elsewhere is not what was asked for.
+    let (_, plan) = arena(&CACHES);
+    let mut rows = plan.clone();
+    for row in rows["values"].as_array_mut().expect("rows") {
+        if row["name"] == "present_v1" {
+            let row = row.as_object_mut().expect("a row");
+            row.remove("root");
+            row.remove("root_offset");
+        }
+    }
+    fs::write(out, rows.to_string()).expect("a file");
+    let verified = run(&["verify", path, out]);
+    assert_eq!(verified.status.code(), Some(1), "{}", text(&verified.stderr));
+    assert!(text(&verified.stdout).contains("present_v1"), "{}", text(&verified.stdout));
+}
+
+#[test]
+fn what_cannot_be_donated_is_said() {
+    let bytes = encode(&decoder(1));
+    let say = |pair: &str, why: &str| {
+        let said = refused("donated", &bytes, &["--donate", pair]);
+        assert_eq!(said, format!("--donate {pair}: {why}"));
+    };
+    say(
+        "past_k0=present_k0",
+        "node `append0` concatenates on axis 1, which is not the outermost of more than one \
+         element, so that its input is no stretch of its output",
+    );
+    say("past_v0=present_v1", "`past_v1` is not made from `past_v0` in place");
+    say("past=present_v1", "there is no value `past`");
+    say("past_v0=present", "there is no value `present`");
+    say("y1=present_v0", "`y1` is not an input");
+    say("past_v0=y0", "`y0` is not an output");
+    let twice = ["--donate", "past_v0=present_v0", "--state", "past_v0=present_v0"];
+    let said = refused("donated", &bytes, &twice);
+    assert_eq!(said, "--state past_v0=present_v0: `past_v0` is asked for twice");
+    let output = run(&["plan", "--donate", "past"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("expected INPUT=OUTPUT"));
 }

@@ -53,8 +53,8 @@ pub(crate) fn assemble(
         };
         places.push(match (&homes[value.index()], buffer) {
             (Home::Elided, _) => Place::Elided,
-            (Home::External, _) if checked.is_root(value) => Place::External,
-            (Home::External, _) => Place::Outside { root: rooted.root, offset: rooted.offset },
+            (Home::External, _) if head == value => Place::External,
+            (Home::External, _) => Place::Outside { root: head, offset: at + rooted.offset },
             (Home::Shared(slot), _) => {
                 let bank = bank_named(&mut banks, &slot.bank, slot.offset + slot.bytes);
                 Place::Bank(Slot { bank, offset: slot.offset + rooted.offset, bytes })

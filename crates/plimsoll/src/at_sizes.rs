@@ -127,6 +127,9 @@ impl<'p, 'g> There<'p, 'g> {
                     (Place::Bank(_), Place::Bank(slot)) => {
                         Place::Bank(Slot { offset: slot.offset + offset, bytes, ..slot })
                     }
+                    (Place::Outside { .. }, Place::Outside { root, offset: at }) => {
+                        Place::Outside { root, offset: at + offset }
+                    }
                     (Place::Outside { root, .. }, _) => Place::Outside { root, offset },
                     (place, _) => place,
                 };

@@ -24,7 +24,7 @@ use crate::kernels::{Kernels, Preset};
 use crate::op::Op;
 use crate::options::Options;
 use crate::pipeline::plan;
-use crate::program::{Execution, Role, Storage, View};
+use crate::program::{AccessKind, Execution, Role, Storage, View};
 use crate::scheduled::{LoweringOptions, ScheduledGraph};
 
 /// How many plans are made to find out which concats to do without.
@@ -115,9 +115,16 @@ pub fn moved_bytes(graph: &Graph, kernels: &Kernels) -> u64 {
         let runs = !graph.node(*node).elided && !aliases.is_pure_view(*node);
         runs && graph.native_effect(*node).copies
     };
-    let written = graph.node_ids().filter(moves).flat_map(|node| graph.node(node).results());
-    let written = written.filter(|value| aliases.view(*value).is_none());
-    written.filter_map(|value| graph.value(value).native_size().known()).sum()
+    let written = |node: NodeId| {
+        let made = graph.node(node).results().filter(|value| aliases.view(*value).is_none());
+        made.filter_map(move |value| {
+            match graph.node(node).window(value, AccessKind::Write).bytes {
+                Some(part) => Some(part.len()),
+                None => graph.value(value).native_size().known(),
+            }
+        })
+    };
+    graph.node_ids().filter(moves).flat_map(written).sum()
 }
 
 /// The concats whose copies could be done without, the largest first.
@@ -205,7 +212,7 @@ impl<'g> Rules<'g> {
 }
 
 /// The inputs of a concat and their bytes in the output, if these are stretches of memory.
-fn parts(graph: &Graph, id: NodeId) -> Option<Vec<(ValueId, Span)>> {
+pub(crate) fn parts(graph: &Graph, id: NodeId) -> Option<Vec<(ValueId, Span)>> {
     let node = graph.node(id);
     let Op::Concat { axis } = node.op else { return None };
     let Node { also_reads, scratch, overwrites, windows, after, elided, .. } = node;
@@ -256,16 +263,12 @@ pub fn without_concats(graph: &Graph, chosen: &[NodeId]) -> Result<Graph, GraphE
             elided[node.index()] = true;
         }
     }
-    let mut builder = GraphBuilder::new();
-    builder.execution(graph.execution());
-    for (value, view) in graph.values().iter().zip(views) {
-        builder.value(Value { view, ..value.clone() })?;
+    let mut builder = GraphBuilder::from(graph);
+    for (value, view) in graph.value_ids().zip(views) {
+        builder.value_mut(value).view = view;
     }
-    for (node, elided) in graph.nodes().iter().zip(elided) {
-        builder.node(Node { elided, ..node.clone() })?;
-    }
-    for output in graph.outputs() {
-        builder.output(*output);
+    for (node, elided) in graph.node_ids().zip(elided) {
+        builder.node_mut(node).elided = elided;
     }
     builder.finish()
 }

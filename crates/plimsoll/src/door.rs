@@ -74,6 +74,16 @@ impl Checked<'_> {
     pub(crate) fn is_root(&self, value: ValueId) -> bool {
         self.roots[value.index()].root == value
     }
+
+    /// The values that are parts of something that steps make, and which the caller fills.
+    pub(crate) fn filled_parts(&self) -> impl Iterator<Item = ValueId> + '_ {
+        self.value_ids().filter(|value| {
+            let root = self.roots[value.index()].root;
+            self.values[value.index()].role == Role::Input
+                && root != *value
+                && !comes_from_outside(&self.values[root.index()])
+        })
+    }
 }
 
 /// Reads and checks a program.
@@ -109,6 +119,9 @@ pub(crate) fn check<'p>(
     check_order(&checked)?;
     check_written_before_read(&checked)?;
     if program.execution() != Execution::InOrder {
+        if let Some(part) = checked.filled_parts().next() {
+            return Err(Fault::FilledPart(part).named(program));
+        }
         checked.order = Some(HappensBefore::new(&checked)?);
     }
     Ok(checked)
@@ -280,6 +293,9 @@ fn check_order(checked: &Checked<'_>) -> Result<(), ProgramError> {
 /// schedule: for whole values and for parts alike, the verifier looks at every byte.
 fn check_written_before_read(checked: &Checked<'_>) -> Result<(), ProgramError> {
     let mut written: Vec<bool> = checked.values.iter().map(comes_from_outside).collect();
+    for part in checked.filled_parts() {
+        written[checked.roots[part.index()].root.index()] = true;
+    }
     // What a step takes over in place it need not write whole.
     for step in &checked.schedule {
         let at = checked.position[step.index()];

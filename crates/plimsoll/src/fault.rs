@@ -100,6 +100,8 @@ pub enum Fault {
     },
     /// An alignment of 0, or a view at an offset that its alignment does not allow.
     Misaligned(ValueId),
+    /// A part that the caller fills of what steps make, where steps do not run in order.
+    FilledPart(ValueId),
     /// More steps than the order of an unordered program can be worked out for.
     TooManySteps(usize),
 }
@@ -162,6 +164,10 @@ impl Fault {
             Fault::Misaligned(v) => {
                 format!("{} has an alignment of 0, or one that its offset breaks", value(*v))
             }
+            Fault::FilledPart(v) => format!(
+                "{} is filled by the caller and a part of what steps make, which have to be in order",
+                value(*v)
+            ),
             Fault::TooManySteps(count) => format!(
                 "{count} steps are too many for a program that is not in order: at most {}",
                 crate::happens_before::MAX_STEPS

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::door::Checked;
+use crate::door::{Checked, Rooted};
 use crate::ids::ValueId;
 use crate::options::{Apart, Options};
 use crate::program::{Role, Storage};
@@ -26,10 +26,20 @@ pub(crate) enum Home {
 /// The home of every value, by [`ValueId`]; that of a view is its root's.
 pub(crate) fn homes(checked: &Checked<'_>, options: &Options) -> Result<Vec<Home>, SharedError> {
     let mut roots = Vec::with_capacity(checked.values.len());
+    let mut filled = vec![false; checked.values.len()];
+    checked.filled_parts().for_each(|part| filled[checked.roots[part.index()].root.index()] = true);
     for value in checked.value_ids() {
         // Only the entries of roots are looked at below.
         roots.push(if checked.is_root(value) {
-            home(checked, options, value)?
+            let home = home(checked, options, value)?;
+            // What the caller fills in part is where inputs are.
+            match home {
+                Home::Packed | Home::Kept if filled[value.index()] && !options.place.inputs => {
+                    Home::External
+                }
+                Home::External if filled[value.index()] && options.place.inputs => Home::Packed,
+                home => home,
+            }
         } else {
             Home::Elided
         });
@@ -52,27 +62,36 @@ pub(crate) fn homes(checked: &Checked<'_>, options: &Options) -> Result<Vec<Home
 }
 
 /// What must be changed in place lives where it is: if any of its states is kept, all are, in the
-/// bytes of the first.
+/// bytes of the first; what is changed in memory that is not ours stays there.
 fn follow_states(checked: &Checked<'_>, roots: &mut [Home]) {
-    let root = |value: ValueId| checked.roots[value.index()].root.index();
-    let musts: Vec<(usize, usize)> = checked
+    let rooted = |value: ValueId| checked.roots[value.index()];
+    let musts: Vec<(Rooted, usize)> = checked
         .schedule
         .iter()
         .flat_map(|step| checked.overwrites[step.index()].iter().filter(|o| o.must))
         .filter(|o| checked.is_root(o.output))
-        .map(|o| (root(o.input), o.output.index()))
+        .map(|o| (rooted(o.input), o.output.index()))
         .collect();
     for (input, output) in musts.iter().rev() {
-        if roots[*output] == Home::Kept && roots[*input] == Home::Packed {
-            roots[*input] = Home::Kept;
+        let input = input.root.index();
+        if roots[*output] == Home::Kept && roots[input] == Home::Packed {
+            roots[input] = Home::Kept;
         }
     }
     for (input, output) in musts {
-        let placed = matches!(roots[input], Home::Packed | Home::Kept);
-        let explicit = checked.values[output].storage == Storage::External;
-        if placed && !explicit && !matches!(roots[output], Home::Elided | Home::Shared(_)) {
-            roots[output] = Home::Packed;
-        }
+        let info = &checked.values[output];
+        let next = match (&roots[input.root.index()], info.storage) {
+            _ if roots[output] == Home::Elided => continue,
+            (Home::Packed | Home::Kept, Storage::Arena | Storage::Persistent) => Home::Packed,
+            (Home::External, Storage::Arena | Storage::External) => Home::External,
+            (Home::Shared(slot), Storage::Arena) => Home::Shared(SharedSlot {
+                offset: slot.offset + input.offset,
+                bytes: info.bytes,
+                bank: slot.bank.clone(),
+            }),
+            _ => continue,
+        };
+        roots[output] = next;
     }
 }
 

@@ -10,6 +10,7 @@ pub mod at_sizes;
 mod banks;
 mod best;
 mod concat;
+mod donate;
 mod door;
 mod dtype;
 pub mod effect;
@@ -47,6 +48,7 @@ mod width;
 pub use banks::{Homeless, NoRoom};
 pub use best::{Best, Ordering, Tries, best, best_order};
 pub use concat::{Joined, concat_candidates, join_concats, moved_bytes, without_concats};
+pub use donate::{Donation, DonationError, donate};
 pub use dtype::{Class, Dtype, UnknownDtype};
 pub use fault::{Fault, ProgramError};
 pub use graph::{

@@ -8,7 +8,7 @@
 
 use plimsoll_pack::Span;
 
-use crate::door::{Checked, Touch, comes_from_outside};
+use crate::door::{Checked, Rooted, Touch, comes_from_outside};
 use crate::home::Home;
 use crate::ids::{StepId, ValueId};
 use crate::options::Options;
@@ -28,30 +28,38 @@ pub(crate) struct Need {
     pub(crate) touch: Option<Touch>,
 }
 
-/// The needs of every root that is placed; by value, empty for all others.
+/// The needs of every root that is placed, or is changed in place wherever it is; by value, empty
+/// for all others.
 pub(crate) fn needs(checked: &Checked<'_>, homes: &[Home], options: &Options) -> Vec<Vec<Need>> {
     let mut touches: Vec<Vec<Touch>> = vec![Vec::new(); checked.values.len()];
     let inherited = checked.schedule.iter().flat_map(|step| inherited(checked, *step));
     for touch in checked.accesses.iter().copied().chain(inherited) {
         touches[checked.roots[touch.value.index()].root.index()].push(touch);
     }
+    let filled = filled(checked);
+    let changed = changed(checked);
     let mut needs: Vec<Vec<Need>> = checked
         .value_ids()
-        .map(|root| match (&homes[root.index()], checked.is_root(root)) {
-            (Home::Kept, true) => {
-                let mut needs = touched(checked, root, &touches[root.index()], options);
-                needs.push(kept(checked, root, options));
-                needs
+        .map(|root| {
+            let touched =
+                || touched(checked, root, &touches[root.index()], &filled[root.index()], options);
+            match (&homes[root.index()], checked.is_root(root)) {
+                (Home::Kept, true) => {
+                    let mut needs = touched();
+                    needs.push(kept(checked, root, options));
+                    needs
+                }
+                (Home::Packed, true) => touched(),
+                (Home::External | Home::Shared(_), true) if changed[root.index()] => touched(),
+                _ => Vec::new(),
             }
-            (Home::Packed, true) => touched(checked, root, &touches[root.index()], options),
-            _ => Vec::new(),
         })
         .collect();
     for value in checked.value_ids().filter(|v| checked.values[v.index()].output) {
         let root = checked.roots[value.index()].root;
-        if homes[root.index()] == Home::Packed {
+        if homes[root.index()] == Home::Packed || changed[root.index()] {
             let span = whole(checked, value, options);
-            let start = birth(checked, root, span, &touches[root.index()]);
+            let start = birth(checked, root, span, &touches[root.index()], &filled[root.index()]);
             let live = LiveRange::new(start, Point::end_of_run(checked.steps()));
             needs[root.index()].push(Need { live, span, touch: None });
         }
@@ -69,7 +77,8 @@ pub(crate) fn whole(checked: &Checked<'_>, value: ValueId, options: &Options) ->
 pub(crate) fn reserved(checked: &Checked<'_>, value: ValueId, options: &Options) -> u64 {
     let info = &checked.values[value.index()];
     let bytes = info.bytes.min(MOST_BYTES) + guard(checked, value, options);
-    if info.role == Role::Temporary { bytes } else { bytes.max(options.min_slot.min(MOST_BYTES)) }
+    let own = info.role != Role::Temporary && checked.is_root(value);
+    if own { bytes.max(options.min_slot.min(MOST_BYTES)) } else { bytes }
 }
 
 /// The bytes behind the end of a value that may be written with it. What the options leave free
@@ -106,6 +115,28 @@ fn inherited(checked: &Checked<'_>, step: StepId) -> impl Iterator<Item = Touch>
     })
 }
 
+/// The parts of each root that the caller fills; by root.
+fn filled(checked: &Checked<'_>) -> Vec<Vec<Span>> {
+    let mut filled = vec![Vec::new(); checked.values.len()];
+    for part in checked.filled_parts() {
+        let Rooted { root, offset } = checked.roots[part.index()];
+        let bytes = checked.values[part.index()].bytes;
+        filled[root.index()].push(Span::new(offset, offset + bytes));
+    }
+    filled
+}
+
+/// Whether a root is one of the states of something that must be changed in place; by value.
+fn changed(checked: &Checked<'_>) -> Vec<bool> {
+    let mut changed = vec![false; checked.values.len()];
+    for overwrite in checked.overwrites.iter().flatten().filter(|o| o.must) {
+        for state in [overwrite.input, overwrite.output] {
+            changed[checked.roots[state.index()].root.index()] = true;
+        }
+    }
+    changed
+}
+
 fn kept(checked: &Checked<'_>, root: ValueId, options: &Options) -> Need {
     let live = LiveRange::whole_run(checked.steps());
     Need { live, span: whole(checked, root, options), touch: None }
@@ -115,6 +146,7 @@ fn touched(
     checked: &Checked<'_>,
     root: ValueId,
     touches: &[Touch],
+    filled: &[Span],
     options: &Options,
 ) -> Vec<Need> {
     let mut needs = Vec::with_capacity(touches.len() + 1);
@@ -123,10 +155,14 @@ fn touched(
         let live = LiveRange::new(Point(0), Point(1));
         needs.push(Need { live, span: whole(checked, root, options), touch: None });
     }
+    for span in filled {
+        let live = LiveRange::new(Point(0), Point(1));
+        needs.push(Need { live, span: *span, touch: None });
+    }
     for touch in touches {
         let mut span = touch.span;
         let start = match touch.kind {
-            AccessKind::Read => birth(checked, root, span, touches),
+            AccessKind::Read => birth(checked, root, span, touches, filled),
             AccessKind::Write => {
                 let all = whole(checked, touch.value, options);
                 let at = checked.roots[touch.value.index()].offset;
@@ -143,8 +179,15 @@ fn touched(
 }
 
 /// When the bytes get what a read of them wants.
-fn birth(checked: &Checked<'_>, root: ValueId, span: Span, touches: &[Touch]) -> Point {
-    if comes_from_outside(&checked.values[root.index()]) {
+fn birth(
+    checked: &Checked<'_>,
+    root: ValueId,
+    span: Span,
+    touches: &[Touch],
+    filled: &[Span],
+) -> Point {
+    let outside = comes_from_outside(&checked.values[root.index()]);
+    if outside || filled.iter().any(|part| part.meets(span)) {
         return Point(0);
     }
     let writes = touches.iter().filter(|t| t.kind == AccessKind::Write && t.span.meets(span));

@@ -130,7 +130,8 @@ impl ValueInfo {
 /// Who makes a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// The caller, before every run.
+    /// The caller, before every run. Of a view: these bytes of what it is a view of, and no others;
+    /// only where steps run [in order](Execution::InOrder).
     Input,
     /// Whoever loads the model, once: a weight.
     Param,
@@ -220,7 +221,8 @@ pub enum Until {
 /// An output that takes over the bytes of another value in the step that writes it.
 ///
 /// The first byte of both is the same. The step reads each byte of the input for the last time
-/// before it writes that byte of the output, so its own read of the input is no obstacle.
+/// before it writes that byte of the output, so its own read of the input is no obstacle. Where the
+/// input is in the caller's memory, an output that must overwrite it is there too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overwrite {
     /// What is written.

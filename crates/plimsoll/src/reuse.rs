@@ -106,6 +106,7 @@ impl Deciding<'_, '_> {
             // and over in the schedule is not over.
             let apart = in_order && (!need.span.meets(span) || need.live.end <= begin);
             apart
+                || is_fill(need)
                 || in_step
                     && is_own_read(step, overwrite.input, need)
                     && self.is_first(step, need, output)
@@ -130,12 +131,15 @@ impl Deciding<'_, '_> {
                 Policy::Must => false,
             };
         // Only a value of its own that nobody has a claim on can move in, and only once.
-        let movable = self.checked.is_root(output)
-            && self.families.took_over[output.index()].is_none()
-            && self.homes[output.index()] == Home::Packed;
-        let ours = match self.homes[input.index()] {
-            Home::Packed => true,
-            Home::Kept => must,
+        let movable =
+            self.checked.is_root(output) && self.families.took_over[output.index()].is_none();
+        let ours = match (&self.homes[input.index()], &self.homes[output.index()]) {
+            (Home::Packed, Home::Packed) => true,
+            (Home::Kept, Home::Packed) | (Home::External, Home::External) => must,
+            (Home::Shared(old), Home::Shared(new)) => {
+                let offset = old.offset + self.checked.roots[input.index()].offset;
+                must && (&old.bank, offset) == (&new.bank, new.offset)
+            }
             _ => false,
         };
         let (_, at) = self.place_of(input);
@@ -199,6 +203,11 @@ fn horizon(checked: &Checked<'_>, needs: &[Vec<Need>]) -> Vec<Point> {
         horizon[step.index()] = earliest;
     }
     horizon
+}
+
+/// Whether a need is that of the caller who fills a value, which is over before any step begins.
+fn is_fill(need: &Need) -> bool {
+    need.touch.is_none() && need.live.end <= Point(1)
 }
 
 /// Whether a need is the step's own read of the value that it overwrites, byte after byte.

@@ -47,6 +47,20 @@ impl Default for GraphBuilder {
     }
 }
 
+impl From<&Graph> for GraphBuilder {
+    /// The same graph again, to declare more of it. Ids are as before.
+    fn from(graph: &Graph) -> Self {
+        GraphBuilder {
+            values: graph.values.clone(),
+            nodes: graph.nodes.clone(),
+            outputs: graph.outputs.clone(),
+            execution: graph.execution,
+            value_names: graph.names.clone(),
+            node_names: graph.nodes.iter().map(|node| node.name.clone()).collect(),
+        }
+    }
+}
+
 impl GraphBuilder {
     /// An empty graph, which executes in order.
     #[must_use]

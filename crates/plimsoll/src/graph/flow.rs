@@ -17,6 +17,7 @@ use plimsoll_pack::Span;
 use super::error::GraphError;
 use super::{Aliases, Folds, Graph, NodeId};
 use crate::ids::ValueId;
+use crate::program::Role;
 
 /// The nodes that each node waits for, by node; sorted, without repetition.
 #[derive(Clone, Debug)]
@@ -92,7 +93,7 @@ impl<'g> Families<'g> {
         waits.extend(maker);
         let root = self.aliases.resolve(value).root;
         if root != value {
-            if maker.is_some() {
+            if maker.is_some() || self.graph.value(value).role == Role::Input {
                 return; // It has written this part, or waits itself for whoever has.
             }
             waits.extend(self.graph.producer(root));

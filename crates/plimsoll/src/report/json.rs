@@ -94,7 +94,7 @@ pub(super) struct ValueRow {
     /// Who makes it, if not a step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) role: Option<String>,
-    /// What it is a view of, and where in it.
+    /// What it is a view of, or what of the caller's it is written over, and where in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) root: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,7 +132,11 @@ pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told, found: Told
         let info = program.value(id);
         let slot = if let Place::Bank(slot) = place { Some(slot) } else { None };
         let member = plan.derivation.members.get(index).copied().flatten();
-        let root = root_of(program, id);
+        let root = match (place, info.view_of) {
+            (_, Some(_)) => Some(root_of(program, id)),
+            (Place::Outside { root, offset }, None) => Some((root, offset)),
+            _ => None,
+        };
         ValueRow {
             name: name(id),
             bank: slot.map(|s| bank_name(s.bank)),
@@ -144,8 +148,8 @@ pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told, found: Told
             end: member.map(|m| m.live.end.0),
             storage: storage(place, info.storage).to_owned(),
             role: role(info.role).map(str::to_owned),
-            root: info.view_of.map(|_| name(root.0)),
-            root_offset: info.view_of.map(|_| root.1),
+            root: root.map(|(root, _)| name(root)),
+            root_offset: root.map(|(_, offset)| offset),
             buffer: member.map(|m| m.buffer.0),
             in_place_of: member.and_then(|m| m.took_over).map(name),
             follows: follows[index].iter().copied().map(name).collect(),
@@ -240,15 +244,20 @@ pub fn read_plan(program: &dyn Program, text: &str) -> Result<Plan, PlanReadErro
                 Place::Bank(slot(bank, offset, row.slot_bytes.unwrap_or(row.bytes))?)
             }
             (_, _, "elided") => Place::Elided,
-            (..) => match root_of(program, ValueId::new(index)) {
-                (root, _) if root.index() == index => Place::External,
-                (root, offset) => Place::Outside { root, offset },
+            (..) => match (root_of(program, ValueId::new(index)), &row.root) {
+                ((root, _), Some(over)) if root.index() == index => {
+                    let root = ValueId::new(find(&values, over)?);
+                    Place::Outside { root, offset: row.root_offset.unwrap_or(0) }
+                }
+                ((root, _), None) if root.index() == index => Place::External,
+                ((root, offset), _) => Place::Outside { root, offset },
             },
         };
         if places[index].replace(place).is_some() {
             return Err(PlanReadError::Twice(row.name.clone()));
         }
     }
+    follow_roots(program, &mut places);
     let missing = places.iter().position(Option::is_none);
     if let Some(missing) = missing {
         let name = program.value_name(ValueId::new(missing)).into_owned();
@@ -268,6 +277,19 @@ pub fn read_plan(program: &dyn Program, text: &str) -> Result<Plan, PlanReadErro
         align: file.align,
         derivation: Derivation::default(),
     })
+}
+
+/// Puts views of what is written over the caller's memory there too.
+fn follow_roots(program: &dyn Program, places: &mut [Option<Place>]) {
+    for index in 0..places.len() {
+        let (of, by) = root_of(program, ValueId::new(index));
+        if let (Some(Place::Outside { .. }), Some(Place::Outside { root, offset })) =
+            (places[index], places[of.index()])
+            && of.index() != index
+        {
+            places[index] = Some(Place::Outside { root, offset: offset.saturating_add(by) });
+        }
+    }
 }
 
 /// Names to indices; they must differ.

@@ -247,7 +247,13 @@ impl<'a> World<'a> {
         let filled: Vec<ValueId> = self.roots().into_iter().collect();
         let filled: Vec<ValueId> =
             filled.into_iter().filter(|v| which(self, *v) && !self.head.contains_key(v)).collect();
-        for value in &filled {
+        let parts = (0..self.program.values()).map(ValueId::new).filter(|value| {
+            let root = root(self.program, *value).0;
+            let is_part = root != *value && !given(self.program, root);
+            is_part && self.program.value(*value).role == Role::Input && which(self, *value)
+        });
+        let parts: Vec<ValueId> = parts.collect();
+        for value in filled.iter().chain(&parts) {
             for byte in 0..self.program.value(*value).bytes {
                 let token = self.token(*value, byte, true);
                 self.bytes.insert(self.address(*value, byte), token);

@@ -297,7 +297,11 @@ impl Maker<'_> {
         if info.bytes > 1 && self.rng.chance(self.shape.parts) {
             let half = info.bytes / 2;
             access.bytes = Some(Span::new(0, half));
-            self.roots[value.index()].rest = Some(Span::new(half, info.bytes));
+            if self.rng.chance(self.shape.storage) && self.can_be_filled(&info) {
+                self.fill(step, value, half);
+            } else {
+                self.roots[value.index()].rest = Some(Span::new(half, info.bytes));
+            }
         }
         let overwrites = self.may_overwrite(step, value);
         if !overwrites && step > 0 && self.rng.chance(self.shape.windows) {
@@ -306,6 +310,21 @@ impl Maker<'_> {
             self.wait(step, vec![from]);
         }
         self.written(step, access);
+    }
+
+    fn can_be_filled(&self, info: &ValueInfo) -> bool {
+        info.storage == Storage::Arena && self.program.execution == Execution::InOrder
+    }
+
+    /// Has the caller fill what is behind some bytes of a value, and a step read it that need not
+    /// wait for anybody.
+    fn fill(&mut self, step: usize, of: ValueId, offset: u64) {
+        let info = ValueInfo::new(self.program.values[of.index()].bytes - offset);
+        let view_of = Some(View { of, offset });
+        let part = self.add(ValueInfo { role: Role::Input, view_of, ..info });
+        let reader = self.rng.below(step as u64 + 1) as usize;
+        self.program.steps[reader].accesses.push(Access::read(part));
+        self.readable.push(part);
     }
 
     fn written(&mut self, step: usize, mut access: Access) {

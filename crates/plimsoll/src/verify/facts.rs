@@ -23,6 +23,8 @@ pub(super) struct Facts<'a> {
     outside: Vec<(u64, ValueId)>,
     /// Roots of the caller's that are not ours to change.
     lent: Vec<ValueId>,
+    /// Roots of which the caller fills a part, in order.
+    filled: Vec<ValueId>,
 }
 
 /// What is known of a value.
@@ -42,6 +44,8 @@ pub(super) struct Fact {
     pub(super) family: ValueId,
     pub(super) output: bool,
     pub(super) elided: bool,
+    /// Of a part of what steps make: whether the caller fills it before every run.
+    pub(super) filled: bool,
 }
 
 /// A byte of a space.
@@ -112,9 +116,16 @@ impl<'a> Facts<'a> {
                 family: families[root.index()],
                 output: info.output,
                 elided: of_root.elided || info.elided,
+                filled: info.role == Role::Input
+                    && info.view_of.is_some()
+                    && life(of_root) == Life::Temporary,
             });
         }
-        let mut facts = Facts { program, plan, values, outside: Vec::new(), lent: Vec::new() };
+        let parts = values.iter().filter(|part| part.filled);
+        let mut filled: Vec<ValueId> = parts.map(|part| part.root).collect();
+        filled.sort_unstable();
+        let (outside, lent) = (Vec::new(), Vec::new());
+        let mut facts = Facts { program, plan, values, outside, lent, filled };
         facts.locate();
         facts.check_declarations(found);
         facts
@@ -132,6 +143,11 @@ impl<'a> Facts<'a> {
     /// Every value, in order.
     pub(super) fn ids(&self) -> impl Iterator<Item = ValueId> + use<> {
         (0..self.values.len()).map(ValueId::new)
+    }
+
+    /// Whether the caller fills a part of a root that steps make.
+    pub(super) fn is_filled(&self, root: ValueId) -> bool {
+        self.filled.binary_search(&root).is_ok()
     }
 
     /// The bytes of a value in its space.

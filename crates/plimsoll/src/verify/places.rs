@@ -79,7 +79,9 @@ impl Check<'_, '_> {
     fn kind_of_place(&mut self, value: ValueId, info: &ValueInfo, place: Place) {
         let from_outside = info.role != Role::Temporary || info.output;
         let outside_allowed = match info.storage {
-            Storage::Arena => from_outside || self.takes_over_outside(value),
+            Storage::Arena => {
+                from_outside || self.takes_over_outside(value) || self.facts.is_filled(value)
+            }
             Storage::Persistent => self.takes_over_outside(value),
             Storage::External | Storage::Shared => true,
         };
@@ -167,10 +169,12 @@ impl Check<'_, '_> {
                 let (step, value) = (Some(step), Some(output));
                 self.found.push(Violation::BadProgram { step, value, why });
             }
-            // Both the caller's, by declaration or because the plan says so: its affair.
+            // Both the caller's by declaration: its affair.
             let outside = |v: ValueId| {
-                let place = self.facts.plan.places.get(self.facts.value(v).root.index());
-                matches!(place, Some(Place::External) | None)
+                let root = self.facts.value(v).root;
+                let place = self.facts.plan.places.get(root.index());
+                let declared = self.facts.program.value(root).storage == Storage::External;
+                declared && matches!(place, Some(Place::External)) || place.is_none()
             };
             let both_outside = outside(output) && outside(input);
             if !both_outside && !self.facts.same_place(output, input) {

@@ -124,21 +124,23 @@ impl Replay<'_, '_> {
         for guards in [false, true] {
             for value in self.facts.ids() {
                 let fact = self.facts.value(value);
-                if fact.life != life || fact.root != value || fact.elided {
+                let comes = if fact.root == value {
+                    fact.life == life
+                } else {
+                    fact.filled && life == Life::Input && !guards
+                };
+                if !comes || fact.elided {
                     continue;
                 }
                 let Some((space, span)) = self.facts.span(value) else { continue };
                 let now = self.time(Point(0));
-                let (thing, span) = if guards {
-                    (Thing::Guard(value), Span::new(span.hi, span.hi + fact.guard))
+                let (owner, thing, span) = if guards {
+                    let junk = Thing::Guard(value);
+                    (junk, junk, Span::new(span.hi, span.hi + fact.guard))
                 } else {
-                    (Thing::Value(value), span)
+                    (Thing::Value(fact.root), Thing::Value(value), span)
                 };
-                self.write(
-                    space,
-                    span,
-                    Write { owner: thing, thing, step: None, begin: now, end: now },
-                );
+                self.write(space, span, Write { owner, thing, step: None, begin: now, end: now });
             }
         }
     }

@@ -1,0 +1,86 @@
+//! Inputs that give their bytes to outputs, on the command line and as a plan tells them:
+//! `--donate past=present --state cache=grown`.
+
+use anyhow::{Result, anyhow};
+use clap::Args;
+use plimsoll::{Donation, Graph, Kernels, donate};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// What a command line can say of caches.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DonationArgs {
+    /// The output is made in the bytes of the input: written over it, or around it where it is a
+    /// concat. An error says why if it cannot be
+    #[arg(long, value_name = "INPUT=OUTPUT", value_parser = parse)]
+    donate: Vec<String>,
+
+    /// The same, in the plan's own bytes: what a run leaves in the output, the next one finds in
+    /// the input
+    #[arg(long, value_name = "INPUT=OUTPUT", value_parser = parse)]
+    state: Vec<String>,
+}
+
+fn parse(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some((input, output)) if !input.is_empty() && !output.is_empty() => Ok(text.to_owned()),
+        _ => Err("expected INPUT=OUTPUT".to_owned()),
+    }
+}
+
+/// The pairs, as they were written.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Donations {
+    #[serde(default)]
+    donate: Vec<String>,
+    #[serde(default)]
+    state: Vec<String>,
+}
+
+impl DonationArgs {
+    /// What the arguments say, and where they say nothing, what a plan tells.
+    pub(crate) fn or_as_told(&self, told: Donations) -> Donations {
+        let said = |own: &[String], told| if own.is_empty() { told } else { own.to_vec() };
+        Donations { donate: said(&self.donate, told.donate), state: said(&self.state, told.state) }
+    }
+}
+
+impl Donations {
+    /// The graph in which outputs take over the bytes of inputs.
+    pub(crate) fn apply(&self, graph: Graph, kernels: &Kernels) -> Result<Graph> {
+        let asked = self.donate.iter().map(|pair| ("--donate", pair, false));
+        let asked = asked.chain(self.state.iter().map(|pair| ("--state", pair, true)));
+        let mut donations = Vec::new();
+        for (option, pair, is_state) in asked {
+            let blame = |why: &dyn std::fmt::Display| anyhow!("{option} {pair}: {why}");
+            donations.push(find(&graph, pair, is_state).map_err(|error| blame(&error))?);
+            // With those before it, so that an error is that of this one.
+            donate(&graph, kernels, &donations).map_err(|error| blame(&error))?;
+        }
+        if donations.is_empty() { Ok(graph) } else { Ok(donate(&graph, kernels, &donations)?) }
+    }
+
+    /// Tells them in a plan.
+    pub(crate) fn tell(&self, tell: &mut impl FnMut(&str, Value)) {
+        for (key, pairs) in [("donate", &self.donate), ("state", &self.state)] {
+            if !pairs.is_empty() {
+                tell(key, json!(pairs));
+            }
+        }
+    }
+}
+
+/// The values of a pair. Names may have an equals sign themselves.
+fn find(graph: &Graph, pair: &str, is_state: bool) -> Result<Donation> {
+    let splits = pair.match_indices('=').map(|(at, _)| (&pair[..at], &pair[at + 1..]));
+    let known = |(input, output): (&str, &str)| {
+        let (input, output) = (graph.value_by_name(input)?, graph.value_by_name(output)?);
+        Some(Donation { input, output, is_state })
+    };
+    splits.clone().find_map(known).ok_or_else(|| {
+        let unknown = |name: &&str| graph.value_by_name(name).is_none();
+        let names = splits.flat_map(|(input, output)| [input, output]);
+        let name = names.into_iter().find(unknown).unwrap_or(pair);
+        anyhow!("there is no value `{name}`")
+    })
+}
