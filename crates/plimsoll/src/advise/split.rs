@@ -176,18 +176,23 @@ fn broadcast_rows(dims: &[u64], rank: usize, rows: Rows) -> Option<bool> {
     }
 }
 
-/// The same for the operands of a product: the rows of the left one, all of the right one. Where
-/// the left one could just as well be meant transposed, nothing is claimed.
+/// The same for the operands of a product: the rows of the left one and all of the right one, or the
+/// same matrices of both. Where the left one could just as well be meant transposed, nothing is
+/// claimed.
 fn product_rows(left: &[u64], right: &[u64], rank: usize, rows: Rows) -> Option<Vec<bool>> {
     let inner = *left.last()?;
+    let has_rows = |dims: &[u64]| {
+        dims.len() == rank
+            && dims[..rows.axis].iter().all(|dim| *dim == 1)
+            && dims[rows.axis] == rows.count
+    };
+    if rows.axis + 2 < rank && has_rows(left) && has_rows(right) {
+        return Some(vec![true, true]);
+    }
     let is_matrix = right.len() >= 2 && right[..right.len() - 2].iter().all(|dim| *dim == 1);
     let has_inner = is_matrix && right[right.len() - 2..].contains(&inner);
-    let has_rows = left.len() == rank
-        && rows.axis + 1 < rank
-        && left[..rows.axis].iter().all(|dim| *dim == 1)
-        && left[rows.axis] == rows.count
-        && inner != rows.count;
-    (has_inner && has_rows).then(|| vec![true, false])
+    let by_rows = rows.axis + 1 < rank && has_rows(left) && inner != rows.count;
+    (has_inner && by_rows).then(|| vec![true, false])
 }
 
 /// The graph with these segments, none of which meets another, done in so many parts each.

@@ -218,6 +218,19 @@ fn rewritten_graphs_compute_the_same() {
 }
 
 #[test]
+fn matrices_of_a_product_are_done_in_parts() {
+    let heads = graph(
+        "input q: f32[1, 4, 3, 5]\ninput k: f32[1, 4, 5, 3]\na: f32[1, 4, 3, 5] = relu(q)\n\
+         b: f32[1, 4, 5, 3] = relu(k)\ns: f32[1, 4, 3, 3] = matmul(a, b)\noutput s\n",
+    );
+    let order = topological_order(&heads);
+    let segments = split::segments(&heads, &order, 2);
+    assert_eq!(segments[0].nodes.len(), 3);
+    let parted = split::in_parts(&heads, &[segments[0].nodes.clone()], 4).unwrap();
+    assert_eq!(run(&heads), run(&parted));
+}
+
+#[test]
 fn a_product_that_could_be_transposed_is_left_whole() {
     let square =
         graph("input x: f32[8, 8]\nparam w: f32[8, 8]\na: f32[8, 8] = matmul(x, w)\noutput a\n");
@@ -255,12 +268,15 @@ fn run(graph: &Graph) -> Vec<Vec<f32>> {
             }
             Op::MatMul => {
                 let (a, b) = (read(0), read(1));
-                let (rows, columns) = (dims(made)[0], dims(made)[1]);
-                let inner = a.len() / rows;
+                let columns = dims(made)[dims(made).len() - 1];
+                let all_rows = dims(made).iter().product::<usize>() / columns;
+                let inner = a.len() / all_rows;
+                let rows = all_rows * inner * columns / b.len();
                 let at = |row: usize, column: usize| {
-                    (0..inner).map(|k| a[row * inner + k] * b[k * columns + column]).sum()
+                    let matrix = &b[row / rows * inner * columns..];
+                    (0..inner).map(|k| a[row * inner + k] * matrix[k * columns + column]).sum()
                 };
-                (0..rows * columns).map(|i| at(i / columns, i % columns)).collect()
+                (0..all_rows * columns).map(|i| at(i / columns, i % columns)).collect()
             }
             Op::Conv => {
                 // One element by one element; the weights of one channel each, or of all.
