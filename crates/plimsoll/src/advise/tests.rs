@@ -90,6 +90,12 @@ const IMAGE: &str = "input x: f32[1, 3, 4, 4]\nparam w: f32[8, 3, 1, 1]\nparam b
     d: f32[1, 8, 4, 4] = conv(c, v)\np: f32[1, 8, 2, 2] = max_pool(d)\n\
     y: f32[1, 8, 4, 4] = resize(p)\noutput y\n";
 
+/// The second of two convolutions, and a product, need all of what was made before.
+const MIXED: &str = "input x: f32[1, 3, 2, 2]\nparam w: f32[4, 3, 1, 1]\nparam v: f32[4, 4, 1, 1]\n\
+    a: f32[1, 4, 2, 2] = conv(x, w)\nb: f32[1, 4, 2, 2] = relu(a)\nc: f32[1, 4, 2, 2] = conv(b, v)\n\
+    d: f32[1, 4, 2, 2] = add(c, b)\ne: f32[4, 4] = reshape(d)\ninput q: f32[2, 4]\n\
+    y: f32[2, 4] = matmul(q, e)\noutput y\n";
+
 #[test]
 fn channels_are_made_in_parts() {
     let settled = settled(IMAGE);
@@ -210,6 +216,16 @@ fn rewritten_graphs_compute_the_same() {
             assert_eq!(run(&image), run(&parted), "{segment:?}");
         }
     }
+    let mixed = graph(MIXED);
+    let order = topological_order(&mixed);
+    let all = (0..order.len()).flat_map(|at| split::segments(&mixed, &order, at));
+    let mut longest = 0;
+    for segment in all {
+        let parted = split::in_parts(&mixed, &[segment.nodes.clone()], 2).expect("it is a graph");
+        assert_eq!(run(&mixed), run(&parted), "{segment:?}");
+        longest = longest.max(segment.nodes.len());
+    }
+    assert_eq!(longest, 3);
     let waiting = graph(WAITING);
     let node = |name: &str| waiting.node_by_name(name).unwrap();
     let again = recompute::again(&waiting, node("r"), &[node("y")]).unwrap();
@@ -258,6 +274,7 @@ fn run(graph: &Graph) -> Vec<Vec<f32>> {
         let read = |index: usize| held[inputs[index].index()].clone().expect("made before");
         let result = match &node.op {
             Op::Unary => read(0).iter().map(|x| x * x * 0.5 + 0.25).collect(),
+            Op::Reshape => read(0),
             Op::Softmax => {
                 let sum: f32 = read(0).iter().sum();
                 read(0).iter().map(|x| x / (sum * sum + 1.0)).collect()
