@@ -95,9 +95,14 @@ pub(crate) struct Loaded {
 
 impl Loaded {
     /// Does without the copies of these concats at the corners too.
-    fn join_corners(&mut self, joined: &[NodeId], source: &Source) -> Result<()> {
+    fn join_corners(
+        &mut self,
+        kernels: &Kernels,
+        joined: &[NodeId],
+        source: &Source,
+    ) -> Result<()> {
         for (name, graph) in &mut self.corners {
-            *graph = without_concats(graph, joined)
+            *graph = without_concats(graph, kernels, joined)
                 .map_err(|error| anyhow!("{source}: at {name}: {error} (try --concat copy)"))?;
         }
         Ok(())
@@ -131,6 +136,10 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "NODES", value_delimiter = ',')]
     own_bytes: Vec<Selector>,
 
+    /// Nodes whose kernels read and write rows that are apart, though not all do, like Concat,Conv:0-9
+    #[arg(long, value_name = "NODES", value_delimiter = ',')]
+    strided: Vec<Selector>,
+
     /// Whether concats copy, or their inputs are made in their place in the output where that does
     /// not make the arena larger [default: join; a plan that is verified has its own]
     #[arg(long, value_enum, value_name = "HOW")]
@@ -152,6 +161,9 @@ fn parse_width(name: &str) -> Result<Width, String> {
 enum KernelSet {
     /// Views are free, and ops that can work in place do
     Standard,
+    /// The same, and every op reads and writes rows that are apart: parts of inner axes are views
+    /// too
+    Strided,
     /// Views are free; nothing works in place
     Views,
     /// Every op writes bytes of its own
@@ -171,6 +183,7 @@ impl KernelSet {
     fn preset(self) -> Preset {
         match self {
             KernelSet::Standard => Preset::Standard,
+            KernelSet::Strided => Preset::Strided,
             KernelSet::Views => Preset::Views,
             KernelSet::Copying => Preset::Copying,
         }
@@ -179,6 +192,7 @@ impl KernelSet {
     fn name(self) -> &'static str {
         match self {
             KernelSet::Standard => "standard",
+            KernelSet::Strided => "strided",
             KernelSet::Views => "views",
             KernelSet::Copying => "copying",
         }
@@ -193,6 +207,7 @@ pub(crate) struct Lowering {
     width: Width,
     kernels: KernelSet,
     own_bytes: Vec<Selector>,
+    strided: Vec<Selector>,
     sizes: BTreeMap<String, u64>,
     sizes_from: Option<Source>,
     order: Order,
@@ -253,13 +268,15 @@ impl ModelArgs {
             }
             (None, None) => Width::default(),
         };
-        let own_bytes = if self.own_bytes.is_empty() {
-            let read = told.own_bytes.iter().map(|text| text.parse());
-            let read: Result<Vec<Selector>, _> = read.collect();
-            read.with_context(|| format!("{plan}: options.own_bytes"))?
-        } else {
-            self.own_bytes.clone()
+        let nodes = |said: &[Selector], told: &[String], key: &str| {
+            if !said.is_empty() {
+                return Ok(said.to_vec());
+            }
+            let read: Result<Vec<Selector>, _> = told.iter().map(|text| text.parse()).collect();
+            read.with_context(|| format!("{plan}: options.{key}"))
         };
+        let own_bytes = nodes(&self.own_bytes, &told.own_bytes, "own_bytes")?;
+        let strided = nodes(&self.strided, &told.strided, "strided")?;
         let kernels = match (self.kernels, told.kernels) {
             (Some(kernels), _) => kernels,
             (None, Some(name)) => KernelSet::from_str(&name, false)
@@ -273,6 +290,7 @@ impl ModelArgs {
             concat: Concat::Copy,
             joined: told.joined,
             own_bytes,
+            strided,
             dims,
             width,
             kernels,
@@ -290,6 +308,8 @@ struct Said {
     kernels: Option<String>,
     #[serde(default)]
     own_bytes: Vec<String>,
+    #[serde(default)]
+    strided: Vec<String>,
     #[serde(default)]
     sizes: BTreeMap<String, u64>,
     order: Option<ToldOrder>,
@@ -383,9 +403,10 @@ impl Lowering {
         let mut loaded = self.load(source)?;
         let joined = order_by_names(&loaded.graph, &self.joined);
         let joined = joined.map_err(|error| anyhow!("{source}: options.joined: {error}"))?;
-        loaded.graph = without_concats(&loaded.graph, &joined)
+        let kernels = self.options().kernels;
+        loaded.graph = without_concats(&loaded.graph, &kernels, &joined)
             .map_err(|error| anyhow!("{source}: options.joined: {error}"))?;
-        loaded.join_corners(&joined, source)?;
+        loaded.join_corners(&kernels, &joined, source)?;
         Ok(loaded)
     }
 
@@ -397,19 +418,21 @@ impl Lowering {
         source: &Source,
     ) -> Result<Best> {
         check_kinds(&loaded.graph, &self.own_bytes, "--own-bytes")?;
-        let best = best(&loaded.graph, &self.options(), options, self.tries(options));
+        check_kinds(&loaded.graph, &self.strided, "--strided")?;
+        let lowering = self.options();
+        let best = best(&loaded.graph, &lowering, options, self.tries(options));
         let best = best.map_err(|error| self.blamed(&error, source))?;
         loaded.graph.clone_from(&best.graph);
-        loaded.join_corners(&best.vanished, source)?;
+        loaded.join_corners(&lowering.kernels, &best.vanished, source)?;
         Ok(best)
     }
 
     /// What is tried for a smaller arena.
     fn tries(&self, options: &Options) -> Tries {
-        let standard = self.kernels == KernelSet::Standard;
+        let joins = matches!(self.kernels, KernelSet::Standard | KernelSet::Strided);
         Tries {
             order: self.order_effort(options.pack.effort),
-            join: self.concat == Concat::Join && standard,
+            join: self.concat == Concat::Join && joins,
         }
     }
 
@@ -478,6 +501,7 @@ impl Lowering {
         options.kernels = Kernels::new(self.kernels.preset());
         options.kernels.no_views.clone_from(&self.own_bytes);
         options.kernels.no_overwrites.clone_from(&self.own_bytes);
+        options.kernels.strided.clone_from(&self.strided);
         options
     }
 
@@ -537,9 +561,11 @@ impl Lowering {
         self.donations.tell(&mut tell);
         tell("width", json!(self.width.name()));
         tell("kernels", json!(self.kernels.name()));
-        if !self.own_bytes.is_empty() {
-            let texts: Vec<String> = self.own_bytes.iter().map(Selector::to_string).collect();
-            tell("own_bytes", json!(texts));
+        for (key, nodes) in [("own_bytes", &self.own_bytes), ("strided", &self.strided)] {
+            if !nodes.is_empty() {
+                let texts: Vec<String> = nodes.iter().map(Selector::to_string).collect();
+                tell(key, json!(texts));
+            }
         }
         if !self.sizes.is_empty() {
             tell("sizes", json!(self.sizes));

@@ -49,7 +49,7 @@ pub(crate) fn assemble(
         let bytes = if checked.is_root(value) {
             reserved(checked, value, options)
         } else {
-            checked.values[value.index()].bytes
+            rooted.hull(checked.values[value.index()].bytes).len()
         };
         places.push(match (&homes[value.index()], buffer) {
             (Home::Elided, _) => Place::Elided,

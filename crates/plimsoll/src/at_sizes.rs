@@ -8,9 +8,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use plimsoll_pack::Span;
+
 use crate::ids::{StepId, ValueId};
 use crate::plan::{Place, Plan, Slot};
-use crate::program::{Access, Execution, Overwrite, Program, Scratch, ValueInfo};
+use crate::program::{Access, Execution, Overwrite, Program, Scratch, ValueInfo, root_of};
 use crate::scheduled::ScheduledGraph;
 use crate::verify::violations;
 
@@ -116,8 +118,9 @@ impl<'p, 'g> There<'p, 'g> {
         let mut plan = plan.clone();
         for value in (0..self.values()).map(ValueId::new) {
             let info = self.value(value);
-            let (root, offset) = self.root(value);
-            let (bytes, planned) = (info.bytes, self.planned.value(value).bytes);
+            let (root, layout) = root_of(self, value);
+            let (offset, planned) = (layout.first, self.planned.value(value).bytes);
+            let bytes = info.bytes;
             if bytes > planned {
                 let value = self.value_name(value).into_owned();
                 return Err(DoesNotHold::Larger { value, bytes, planned });
@@ -125,6 +128,7 @@ impl<'p, 'g> There<'p, 'g> {
             plan.places[value.index()] =
                 match (plan.places[value.index()], plan.places[root.index()]) {
                     (Place::Bank(_), Place::Bank(slot)) => {
+                        let bytes = layout.hull(Span::new(0, bytes)).len();
                         Place::Bank(Slot { offset: slot.offset + offset, bytes, ..slot })
                     }
                     (Place::Outside { .. }, Place::Outside { root, offset: at }) => {
@@ -145,15 +149,6 @@ impl<'p, 'g> There<'p, 'g> {
                 here.map(|(slot, guard)| slot.offset + slot.bytes + guard).max().unwrap_or(0);
         }
         Ok(plan)
-    }
-
-    /// The value that is not a view, and where in it the value begins.
-    fn root(&self, value: ValueId) -> (ValueId, u64) {
-        let mut at = (value, 0);
-        while let Some(view) = self.value(at.0).view_of {
-            at = (view.of, at.1 + view.offset);
-        }
-        at
     }
 }
 

@@ -8,7 +8,7 @@ use crate::concat::{join_concats, moved_bytes};
 use crate::graph::{Graph, NodeId};
 use crate::ids::StepId;
 use crate::options::Options;
-use crate::pipeline::plan;
+use crate::pipeline::arena_bytes;
 use crate::program::{Execution, Program};
 use crate::schedule::{OrderEffort, Schedule, search_steps};
 use crate::scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
@@ -130,8 +130,7 @@ const COMPARED: u64 = 2_000_000;
 /// The arena of a plan, if there is one.
 fn arena(program: &ScheduledGraph<'_>, mut options: Options) -> Option<u64> {
     options.pack.work = Some(options.pack.work.unwrap_or(COMPARED).min(COMPARED));
-    let plan = plan(program, &options).ok()?;
-    Some(plan.banks.iter().map(|bank| bank.bytes).sum())
+    arena_bytes(program, &options).ok()
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use std::fmt;
 
 use plimsoll_pack::Span;
 
-use crate::concat::parts;
+use crate::concat::{self, parts};
 use crate::graph::{Aliases, Graph, GraphBuilder, GraphError, NodeId, Window};
 use crate::ids::ValueId;
 use crate::kernels::Kernels;
@@ -164,7 +164,7 @@ impl Way {
             input.donated = true;
         }
         if let Some(part) = self.part {
-            input.view = Some(View { of: part.output, offset: part.offset });
+            input.view = Some(View::new(part.output, part.offset));
             let node = builder.node_mut(part.node);
             node.inputs[part.index] = None;
             let written = Window::new(part.output, AccessKind::Write);
@@ -298,10 +298,11 @@ impl Donating<'_> {
             return Err(DonationError::Clash { node: node.name.clone(), input: self.name(input) });
         }
         let name = || node.name.clone();
-        let parts =
-            parts(self.graph, id).ok_or_else(|| DonationError::InnerAxis { node: name(), axis })?;
-        let own = parts[index].1;
-        let end = parts.last().map_or(own.hi, |(_, last)| last.hi);
+        let parts = parts(self.graph, id).filter(|parts| parts.rows == 1);
+        let parts = parts.ok_or_else(|| DonationError::InnerAxis { node: name(), axis })?;
+        let span = |part: &concat::Part| Span::new(part.offset, part.offset + part.bytes);
+        let own = span(&parts.list[index]);
+        let end = parts.list.last().map_or(own.hi, |last| span(last).hi);
         let rest = match (own.lo, own.hi) {
             (0, hi) => Span::new(hi, end),
             (lo, hi) if hi == end => Span::new(0, lo),
@@ -312,7 +313,8 @@ impl Donating<'_> {
 
     /// Whether a value is all bytes of another.
     fn is_whole(&self, value: ValueId, root: ValueId) -> bool {
-        self.aliases.resolve(value).offset == 0 && self.has_size_of(value, root)
+        let alias = self.aliases.resolve(value);
+        (alias.offset, alias.rows) == (0, None) && self.has_size_of(value, root)
     }
 
     fn has_size_of(&self, a: ValueId, b: ValueId) -> bool {

@@ -10,7 +10,8 @@ use crate::happens_before::HappensBefore;
 use crate::ids::{StepId, ValueId};
 use crate::point::{LiveRange, Point};
 use crate::program::{
-    Access, AccessKind, Execution, Overwrite, Program, Role, Scratch, Storage, Until, ValueInfo,
+    Access, AccessKind, Execution, Layout, Overwrite, Program, Role, Rows, Scratch, Storage, Until,
+    ValueInfo,
 };
 
 /// A program that keeps to its preconditions, with its schedule.
@@ -40,7 +41,21 @@ pub(crate) struct Checked<'p> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rooted {
     pub(crate) root: ValueId,
+    /// The first byte.
     pub(crate) offset: u64,
+    /// Where the rest is, if it is not one stretch.
+    pub(crate) rows: Option<Rows>,
+}
+
+impl Rooted {
+    fn layout(&self) -> Layout {
+        Layout { first: self.offset, rows: self.rows }
+    }
+
+    /// From the first to the last byte of so many.
+    pub(crate) fn hull(&self, bytes: u64) -> Span {
+        self.layout().hull(Span::new(0, bytes))
+    }
 }
 
 /// An access in terms of time and of bytes of the root.
@@ -122,6 +137,9 @@ pub(crate) fn check<'p>(
         if let Some(part) = checked.filled_parts().next() {
             return Err(Fault::FilledPart(part).named(program));
         }
+        if let Some(value) = checked.value_ids().find(|v| checked.roots[v.index()].rows.is_some()) {
+            return Err(Fault::BadRows(value).named(program));
+        }
         checked.order = Some(HappensBefore::new(&checked)?);
     }
     Ok(checked)
@@ -140,7 +158,7 @@ fn roots(program: &dyn Program, values: &[ValueInfo]) -> Result<Vec<Rooted>, Pro
                 break known;
             }
             let Some(view) = values[at.index()].view_of else {
-                break Rooted { root: at, offset: 0 };
+                break Rooted { root: at, offset: 0, rows: None };
             };
             let fail = |fault: Fault| fault.named(program);
             let of =
@@ -149,7 +167,9 @@ fn roots(program: &dyn Program, values: &[ValueInfo]) -> Result<Vec<Rooted>, Pro
                 return Err(fail(Fault::ViewCycle(at)));
             }
             let end = view.offset.checked_add(values[at.index()].bytes);
-            if end.is_none_or(|end| end > of.bytes) {
+            if view.rows.is_none() && end.is_none()
+                || !view.fits(values[at.index()].bytes, of.bytes)
+            {
                 return Err(fail(Fault::ViewOutside { view: at, of: view.of }));
             }
             if values[at.index()].align.is_some_and(|a| a == 0 || !view.offset.is_multiple_of(a)) {
@@ -161,8 +181,12 @@ fn roots(program: &dyn Program, values: &[ValueInfo]) -> Result<Vec<Rooted>, Pro
         };
         roots[at.index()] = Some(below);
         for view in chain.into_iter().rev() {
-            let offset = values[view.index()].view_of.map_or(0, |v| v.offset);
-            below = Rooted { offset: below.offset + offset, ..below };
+            let info = &values[view.index()];
+            let layout = info.view_of.and_then(|of| below.layout().view(&of, info.bytes));
+            let layout = layout.filter(|layout| layout.rows.is_none() || info.guard == 0);
+            let bad = || Fault::BadRows(view).named(program);
+            let Layout { first, rows } = layout.ok_or_else(bad)?;
+            below = Rooted { offset: first, rows, ..below };
             roots[view.index()] = Some(below);
         }
     }
@@ -261,12 +285,15 @@ fn touch(checked: &Checked<'_>, step: StepId, access: &Access) -> Result<Touch, 
         Until::After(late) => Some(late),
         Until::EndOfRun => None,
     };
-    let Rooted { offset, .. } = checked.roots[value.index()];
+    let layout = checked.roots[value.index()].layout();
+    if kind == AccessKind::Write && layout.rows.is_some_and(|rows| rows.pitch == 0) {
+        return Err(Fault::BadRows(value));
+    }
     Ok(Touch {
         step,
         value,
         kind,
-        span: within.shifted(offset),
+        span: layout.hull(within),
         live: LiveRange::new(begin, over),
         first: from.unwrap_or(step),
         last,

@@ -100,6 +100,9 @@ pub enum Fault {
     },
     /// An alignment of 0, or a view at an offset that its alignment does not allow.
     Misaligned(ValueId),
+    /// A view of rows that cannot be: with a guard, of a view that is not made so, written where all
+    /// rows are the same bytes, or where steps do not run in order.
+    BadRows(ValueId),
     /// A part that the caller fills of what steps make, where steps do not run in order.
     FilledPart(ValueId),
     /// More steps than the order of an unordered program can be worked out for.
@@ -164,6 +167,11 @@ impl Fault {
             Fault::Misaligned(v) => {
                 format!("{} has an alignment of 0, or one that its offset breaks", value(*v))
             }
+            Fault::BadRows(v) => format!(
+                "{} is a view of rows that cannot be: of other rows, with a guard, written though \
+                 all are the same bytes, or where steps are not in order",
+                value(*v)
+            ),
             Fault::FilledPart(v) => format!(
                 "{} is filled by the caller and a part of what steps make, which have to be in order",
                 value(*v)

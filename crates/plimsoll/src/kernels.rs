@@ -21,6 +21,8 @@ pub struct Kernels {
     pub no_views: Vec<Selector>,
     /// Nodes whose outputs do not overwrite inputs, whatever the op.
     pub no_overwrites: Vec<Selector>,
+    /// Nodes that read and write rows that are apart, though not all do.
+    pub strided: Vec<Selector>,
 }
 
 /// What kernels can do in general.
@@ -29,6 +31,8 @@ pub enum Preset {
     /// Views are free, and ops that can work in place do.
     #[default]
     Standard,
+    /// The same, and every op reads and writes rows that are apart: parts of inner axes are views.
+    Strided,
     /// Views are free; nothing works in place.
     Views,
     /// Every op writes bytes of its own.
@@ -50,8 +54,27 @@ impl Kernels {
 
     /// The nodes whose ops may overwrite, by node.
     pub(crate) fn overwriting(&self, graph: &Graph) -> Vec<bool> {
-        let on = self.preset == Preset::Standard;
-        except(graph, on, &self.no_overwrites)
+        except(graph, self.overwrites(), &self.no_overwrites)
+    }
+
+    /// Whether ops that can work in place do.
+    pub(crate) fn overwrites(&self) -> bool {
+        match self.preset {
+            Preset::Standard | Preset::Strided => true,
+            Preset::Views | Preset::Copying => false,
+        }
+    }
+
+    /// The nodes that read and write rows that are apart, by node.
+    pub(crate) fn striding(&self, graph: &Graph) -> Vec<bool> {
+        let mut nodes = vec![self.preset == Preset::Strided; graph.nodes().len()];
+        for node in selected_nodes(graph, &self.strided) {
+            nodes[node.index()] = true;
+        }
+        for node in selected_nodes(graph, &self.no_views) {
+            nodes[node.index()] = false;
+        }
+        nodes
     }
 
     /// Whether every op may make views: nothing has to be looked up.

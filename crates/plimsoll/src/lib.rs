@@ -64,8 +64,8 @@ pub use pipeline::{PlanError, plan, plan_watched};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 pub use point::{LiveRange, Point};
 pub use program::{
-    Access, AccessKind, Execution, Overwrite, Program, Role, Scratch, Storage, Until, ValueInfo,
-    View,
+    Access, AccessKind, Execution, Layout, Overwrite, Program, Role, Rows, Scratch, Storage, Until,
+    ValueInfo, View,
 };
 pub use report::{
     BadSymbolPrefix, Labels, OfflineMemoryAllocation, PLAN_FORMAT, PlanReadError, SymbolPrefix,

@@ -8,7 +8,7 @@
 
 use plimsoll_pack::Span;
 
-use crate::door::{Checked, Rooted, Touch, comes_from_outside};
+use crate::door::{Checked, Touch, comes_from_outside};
 use crate::home::Home;
 use crate::ids::{StepId, ValueId};
 use crate::options::Options;
@@ -41,16 +41,16 @@ pub(crate) fn needs(checked: &Checked<'_>, homes: &[Home], options: &Options) ->
     let mut needs: Vec<Vec<Need>> = checked
         .value_ids()
         .map(|root| {
-            let touched =
+            let own =
                 || touched(checked, root, &touches[root.index()], &filled[root.index()], options);
             match (&homes[root.index()], checked.is_root(root)) {
                 (Home::Kept, true) => {
-                    let mut needs = touched();
+                    let mut needs = own();
                     needs.push(kept(checked, root, options));
                     needs
                 }
-                (Home::Packed, true) => touched(),
-                (Home::External | Home::Shared(_), true) if changed[root.index()] => touched(),
+                (Home::Packed, true) => own(),
+                (Home::External | Home::Shared(_), true) if changed[root.index()] => own(),
                 _ => Vec::new(),
             }
         })
@@ -69,8 +69,9 @@ pub(crate) fn needs(checked: &Checked<'_>, homes: &[Home], options: &Options) ->
 
 /// The bytes of a value in its root, with what lies behind its end and may be written too.
 pub(crate) fn whole(checked: &Checked<'_>, value: ValueId, options: &Options) -> Span {
-    let at = checked.roots[value.index()].offset;
-    Span::new(at, at + reserved(checked, value, options))
+    let bytes = checked.values[value.index()].bytes.min(MOST_BYTES);
+    let Span { lo, hi } = checked.roots[value.index()].hull(bytes);
+    Span::new(lo, hi + reserved(checked, value, options) - bytes)
 }
 
 /// The bytes that a value takes up, with what lies behind its end.
@@ -119,9 +120,8 @@ fn inherited(checked: &Checked<'_>, step: StepId) -> impl Iterator<Item = Touch>
 fn filled(checked: &Checked<'_>) -> Vec<Vec<Span>> {
     let mut filled = vec![Vec::new(); checked.values.len()];
     for part in checked.filled_parts() {
-        let Rooted { root, offset } = checked.roots[part.index()];
-        let bytes = checked.values[part.index()].bytes;
-        filled[root.index()].push(Span::new(offset, offset + bytes));
+        let rooted = checked.roots[part.index()];
+        filled[rooted.root.index()].push(rooted.hull(checked.values[part.index()].bytes));
     }
     filled
 }
@@ -165,8 +165,8 @@ fn touched(
             AccessKind::Read => birth(checked, root, span, touches, filled),
             AccessKind::Write => {
                 let all = whole(checked, touch.value, options);
-                let at = checked.roots[touch.value.index()].offset;
-                if span.hi == at + checked.values[touch.value.index()].bytes {
+                let bytes = checked.values[touch.value.index()].bytes;
+                if span.hi == checked.roots[touch.value.index()].hull(bytes).hi {
                     span.hi = all.hi;
                 }
                 touch.live.start

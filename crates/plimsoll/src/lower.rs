@@ -9,7 +9,7 @@ use plimsoll_pack::{Conflicts, Gap, Life, Span};
 use crate::door::Checked;
 use crate::home::Home;
 use crate::ids::{StepId, ValueId};
-use crate::liveness::{Need, reserved};
+use crate::liveness::{Need, whole};
 use crate::options::Options;
 use crate::point::{LiveRange, Point};
 use crate::program::Role;
@@ -87,7 +87,7 @@ fn sizes(
             None => 1,
         };
         let (size, common) = &mut sizes[head.index()];
-        *size = (*size).max(at + rooted.offset + reserved(checked, value, options));
+        *size = (*size).max(at + whole(checked, value, options).hi);
         *common = lcm(*common, align);
     }
     sizes

@@ -14,6 +14,7 @@ use crate::ids::ValueId;
 use crate::liveness::{needs, reserved};
 use crate::lower::{Item, items};
 use crate::options::Options;
+use crate::plan::Plan;
 use crate::program::Program;
 use crate::reuse::{Families, Policy, families};
 use crate::verify::{Rejected, VerifiedPlan, verify};
@@ -34,6 +35,21 @@ pub fn plan_watched(
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<VerifiedPlan, PlanError> {
+    let plan = unverified(program, options, watch)?;
+    verify(program, plan).map_err(|rejected| PlanError::Rejected(Box::new(rejected)))
+}
+
+/// The arena of a plan that is only compared with others, and verified once it is chosen.
+pub(crate) fn arena_bytes(program: &dyn Program, options: &Options) -> Result<u64, PlanError> {
+    let plan = unverified(program, options, &mut |_| ControlFlow::Continue(()))?;
+    Ok(plan.banks.iter().map(|bank| bank.bytes).sum())
+}
+
+fn unverified(
+    program: &dyn Program,
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> Result<Plan, PlanError> {
     let checked = door::check(program, options.schedule.as_deref()).map_err(PlanError::Program)?;
     let homes = homes(&checked, options).map_err(PlanError::Shared)?;
     // Once stopped, what is left to do is done by the first rule alone.
@@ -46,7 +62,7 @@ pub fn plan_watched(
     if stopped {
         plan.derivation.limit = Some(Limit::Stopped);
     }
-    verify(program, plan).map_err(|rejected| PlanError::Rejected(Box::new(rejected)))
+    Ok(plan)
 }
 
 /// Tries less and less sharing, as long as that could help.

@@ -19,6 +19,8 @@ use crate::ids::{StepId, ValueId};
 /// - a value is written before it is read: by a step, or from outside if its [`Role`] or
 ///   [`Storage`] says so;
 /// - a view lies within the value that it is a view of, and views do not go in circles;
+/// - a view of [rows](Rows) has no guard, rows that are the same bytes are not written, and there are
+///   rows only where steps run in order; a view of such a view is a stretch or rows of the root;
 /// - byte ranges of accesses lie within the value;
 /// - an access begins no later than its step and is over no earlier than its step;
 /// - an elided value has no accesses;
@@ -164,6 +166,151 @@ pub struct View {
     pub of: ValueId,
     /// The first byte in it.
     pub offset: u64,
+    /// Where the rest is, if the part is not one stretch of bytes.
+    pub rows: Option<Rows>,
+}
+
+impl View {
+    /// A stretch of bytes.
+    #[must_use]
+    pub fn new(of: ValueId, offset: u64) -> Self {
+        View { of, offset, rows: None }
+    }
+
+    /// Whether a view of so many bytes lies within a value of so many.
+    #[must_use]
+    pub fn fits(&self, bytes: u64, of: u64) -> bool {
+        let shaped = self.rows.is_none_or(|rows| {
+            let apart = rows.pitch == 0 || rows.pitch >= rows.bytes;
+            let few = || rows.pitch <= rows.bytes || bytes / rows.bytes <= Rows::MOST;
+            rows.bytes > 0 && bytes.is_multiple_of(rows.bytes) && apart && few()
+        });
+        let layout = Layout { first: self.offset, rows: self.rows };
+        shaped && layout.hull(Span::new(0, bytes)).hi <= of
+    }
+}
+
+/// Equal stretches of bytes, each as far behind the one before: a part of an inner axis. A step that
+/// declares an access to such a value has a kernel that knows strides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// The bytes of each, at least 1.
+    pub bytes: u64,
+    /// From the first byte of one to the first byte of the next; 0 if all are the same bytes, which
+    /// can only be read.
+    pub pitch: u64,
+}
+
+impl Rows {
+    /// More than so many that are apart are not followed: the verifier looks at each.
+    pub const MOST: u64 = 1 << 16;
+}
+
+/// Which bytes of another value a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The first.
+    pub first: u64,
+    /// Where the rest is, if they are not one stretch.
+    pub rows: Option<Rows>,
+}
+
+impl Layout {
+    /// All bytes from the first on.
+    pub const WHOLE: Layout = Layout { first: 0, rows: None };
+
+    /// Where a byte of the value is.
+    #[must_use]
+    pub fn at(&self, byte: u64) -> u64 {
+        let inside = match self.rows {
+            None => byte,
+            Some(Rows { bytes, pitch }) => {
+                let bytes = bytes.max(1);
+                (byte / bytes).saturating_mul(pitch).saturating_add(byte % bytes)
+            }
+        };
+        self.first.saturating_add(inside)
+    }
+
+    /// From the first to the last of some bytes of the value, with what is between them.
+    #[must_use]
+    pub fn hull(&self, bytes: Span) -> Span {
+        if bytes.is_empty() {
+            return Span::new(self.at(bytes.lo), self.at(bytes.lo));
+        }
+        let last = bytes.hi - 1;
+        match self.rows {
+            Some(rows)
+                if rows.pitch == 0 && bytes.lo / rows.bytes.max(1) != last / rows.bytes.max(1) =>
+            {
+                Span::new(self.first, self.first.saturating_add(rows.bytes))
+            }
+            _ => Span::new(self.at(bytes.lo), self.at(last).saturating_add(1)),
+        }
+    }
+
+    /// The stretches that some bytes of the value are, in order.
+    #[must_use]
+    pub fn spans(&self, bytes: Span) -> Vec<Span> {
+        let Some(rows) = self.rows.filter(|rows| rows.pitch > rows.bytes) else {
+            return vec![self.hull(bytes)];
+        };
+        let mut spans = Vec::new();
+        let mut at = bytes.lo;
+        while at < bytes.hi {
+            let end = (at - at % rows.bytes).saturating_add(rows.bytes).min(bytes.hi);
+            spans.push(self.hull(Span::new(at, end)));
+            at = end;
+        }
+        spans
+    }
+
+    /// The same for a view of so many bytes of the value; `None` if these would be neither one
+    /// stretch nor rows.
+    #[must_use]
+    pub fn view(&self, view: &View, bytes: u64) -> Option<Layout> {
+        let first = self.at(view.offset);
+        let one = |rows: &Rows| bytes <= rows.bytes || rows.bytes == rows.pitch;
+        let rows = match (view.rows.filter(|rows| !one(rows)), self.rows) {
+            (rows, None) => rows,
+            (None, Some(below)) => {
+                let start = view.offset % below.bytes.max(1);
+                if start.checked_add(bytes)? <= below.bytes {
+                    None
+                } else if start == 0 && bytes.is_multiple_of(below.bytes) {
+                    Some(below)
+                } else {
+                    return None;
+                }
+            }
+            (Some(rows), Some(below)) => {
+                let start = view.offset % below.bytes.max(1);
+                let inside = start.checked_add(rows.bytes)? <= below.bytes;
+                if !inside || !rows.pitch.is_multiple_of(below.bytes) {
+                    return None;
+                }
+                let pitch = (rows.pitch / below.bytes).checked_mul(below.pitch)?;
+                Some(Rows { bytes: rows.bytes, pitch })
+            }
+        };
+        Some(Layout { first, rows })
+    }
+}
+
+/// The value that is no view and that a value is a part of in the end, and which bytes of it.
+pub(crate) fn root_of(program: &dyn Program, value: ValueId) -> (ValueId, Layout) {
+    let mut views = Vec::new();
+    let mut root = value;
+    while let Some(view) = program.value(root).view_of {
+        views.push((view, program.value(root).bytes));
+        root = view.of;
+    }
+    let mut layout = Layout::WHOLE;
+    for (view, bytes) in views.iter().rev() {
+        let first = layout.at(view.offset);
+        layout = layout.view(view, *bytes).unwrap_or(Layout { first, rows: None });
+    }
+    (root, layout)
 }
 
 /// One access of a step to the bytes of a value.

@@ -146,7 +146,8 @@ impl Deciding<'_, '_> {
         let align = out.align.unwrap_or(self.options.align);
         let guarded = guard(self.checked, output, self.options);
         // What is written behind the end of the output may be what the step still reads.
-        let fits = guarded == 0 && out.bytes <= into.bytes;
+        let stretch = self.checked.roots[input.index()].rows.is_none();
+        let fits = guarded == 0 && out.bytes <= into.bytes && stretch;
         (allowed && movable && ours && fits && at.is_multiple_of(align))
             .then(|| Span::new(at, at + out.bytes))
     }

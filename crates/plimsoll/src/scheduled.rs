@@ -241,8 +241,7 @@ impl<'g> ScheduledGraph<'g> {
 fn infos(graph: &Graph, aliases: &Aliases, sizes: &Sizes) -> Vec<ValueInfo> {
     let info = |id: ValueId| {
         let value = graph.value(id);
-        let view_of =
-            aliases.view(id).map(|view| View { of: view.of, offset: sizes.view_offset(id) });
+        let view_of = aliases.view(id).map(|view| View { of: view.of, ..sizes.view(id, view) });
         ValueInfo {
             bytes: if value.elided { 0 } else { sizes.bytes(id) },
             align: value.align,

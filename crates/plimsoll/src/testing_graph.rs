@@ -112,7 +112,7 @@ impl Maker {
         let offset = rng.below(bytes + 1);
         let len = rng.below(bytes - offset + 1);
         let mut value = Value::new(name, Dtype::U8, [len]);
-        value.view = Some(View { of, offset });
+        value.view = Some(View::new(of, offset));
         let id = self.builder.value(value).expect("the name is fresh");
         self.readable.push(id);
     }

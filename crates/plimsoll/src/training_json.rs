@@ -277,7 +277,7 @@ impl Reader<'_> {
         for (value, part) in outputs.iter().zip(parts) {
             let bytes = if split { part } else { all };
             let declared = self.builder.value_mut(*value);
-            declared.view = Some(View { of: root, offset: if split { offset } else { 0 } });
+            declared.view = Some(View::new(root, if split { offset } else { 0 }));
             declared.bytes = Some(bytes);
             self.sizes[value.index()] = bytes;
             self.drop_plain_size(*value);

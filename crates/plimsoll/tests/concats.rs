@@ -253,11 +253,14 @@ fn random_graphs_without_copies_do_the_same() {
         let graph = random(&mut rng);
         let expected = contents(&graph);
         run(&graph, &expected);
-        let all = without_concats(&graph, &candidates(&graph));
+        let all = without_concats(&graph, &Kernels::default(), &candidates(&graph));
         let all = all.unwrap_or_else(|e| panic!("{e}\n{}", text::print(&graph)));
         run(&all, &expected);
         let some: Vec<NodeId> = candidates(&graph).into_iter().filter(|_| rng.chance(50)).collect();
-        run(&without_concats(&graph, &some).expect("fewer are fine too"), &expected);
+        run(
+            &without_concats(&graph, &Kernels::default(), &some).expect("fewer are fine too"),
+            &expected,
+        );
         let joined = joined(&graph);
         run(&joined.graph, &expected);
         assert_eq!(joined.moved, moved_bytes(&joined.graph, &Kernels::default()));

@@ -15,11 +15,19 @@ pub(crate) enum Sharing {
     InPlace,
     /// And inputs of concats with their outputs.
     Concats,
+    /// And parts of inner axes with the whole.
+    Strides,
 }
 
 impl Sharing {
-    pub(crate) const ALL: [Sharing; 5] =
-        [Sharing::None, Sharing::Lives, Sharing::Views, Sharing::InPlace, Sharing::Concats];
+    pub(crate) const ALL: [Sharing; 6] = [
+        Sharing::None,
+        Sharing::Lives,
+        Sharing::Views,
+        Sharing::InPlace,
+        Sharing::Concats,
+        Sharing::Strides,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -28,6 +36,7 @@ impl Sharing {
             Sharing::Views => "views",
             Sharing::InPlace => "in-place",
             Sharing::Concats => "concats",
+            Sharing::Strides => "strides",
         }
     }
 }
@@ -71,7 +80,8 @@ impl ModelArgs {
             (Some(KernelSet::Copying), _) => Sharing::Lives,
             (Some(KernelSet::Views), _) => Sharing::Views,
             (_, Some(Concat::Copy)) => Sharing::InPlace,
-            (Some(KernelSet::Standard) | None, Some(Concat::Join) | None) => Sharing::Concats,
+            (Some(KernelSet::Strided), _) => Sharing::Strides,
+            (Some(KernelSet::Standard) | None, _) => Sharing::Concats,
         }
     }
 }
@@ -90,8 +100,9 @@ impl Lowering {
             Sharing::None | Sharing::Lives => KernelSet::Copying,
             Sharing::Views => KernelSet::Views,
             Sharing::InPlace | Sharing::Concats => KernelSet::Standard,
+            Sharing::Strides => KernelSet::Strided,
         };
-        variant.concat = if sharing == Sharing::Concats { Concat::Join } else { Concat::Copy };
+        variant.concat = if sharing >= Sharing::Concats { Concat::Join } else { Concat::Copy };
         variant
     }
 }

@@ -21,6 +21,8 @@ pub enum Action {
     InPlace,
     /// Let these nodes, of which nobody knows it, work in place.
     InPlaceAt(Vec<(NodeId, Overwrite)>),
+    /// Read and write rows that are apart, so that parts of inner axes are no copies.
+    Strided,
     /// Do without the copies of concats.
     JoinConcats,
     /// Use the bytes of inputs for something else after their last read.
@@ -88,6 +90,10 @@ impl Action {
                 case.lowering.kernels = Kernels::new(Preset::Standard);
             }
             Action::InPlaceAt(overwrites) => case.graph = overwriting(&case.graph, overwrites)?,
+            Action::Strided => {
+                case.lowering.kernels.preset = Preset::Strided;
+                case.tries.join = true;
+            }
             Action::JoinConcats => case.tries.join = true,
             Action::ReclaimInputs => case.options.reclaim_inputs = true,
             Action::OutputsOutside => case.options.place.outputs = false,
@@ -135,19 +141,35 @@ impl Action {
             Action::NoGuards => 5,
             Action::InPlace => 6,
             Action::OutputsOutside => 7,
-            Action::InPlaceAt(_) => 8,
-            Action::Recompute { .. } => 9,
-            Action::Split { .. } => 10,
-            Action::Half(_) => 11,
-            Action::Smaller(_) => 12,
-            Action::SecondBank(_) => 13,
+            Action::Strided => 8,
+            Action::InPlaceAt(_) => 9,
+            Action::Recompute { .. } => 10,
+            Action::Split { .. } => 11,
+            Action::Half(_) => 12,
+            Action::Smaller(_) => 13,
+            Action::SecondBank(_) => 14,
         }
     }
 
     /// Whether a run computes what it did before, all of it, in one arena.
     #[must_use]
     pub fn keeps_result(&self) -> bool {
-        self.rank() < 11
+        match self {
+            Action::Half(_) | Action::Smaller(_) | Action::SecondBank(_) => false,
+            _ => true,
+        }
+    }
+
+    /// Whether it changes the graph, so that ids are others afterwards.
+    pub(super) fn changes_graph(&self) -> bool {
+        match self {
+            Action::InPlaceAt(_)
+            | Action::Recompute { .. }
+            | Action::Split { .. }
+            | Action::Smaller(_)
+            | Action::Half(_) => true,
+            _ => false,
+        }
     }
 
     /// Of how many actions of this kind it is worth telling.
@@ -165,9 +187,11 @@ impl Action {
             Action::Order | Action::Effort | Action::JoinConcats | Action::ReclaimInputs => {
                 Cost::Nothing
             }
-            Action::Align(_) | Action::NoGuards | Action::InPlace | Action::InPlaceAt(_) => {
-                Cost::Kernels
-            }
+            Action::Align(_)
+            | Action::NoGuards
+            | Action::InPlace
+            | Action::Strided
+            | Action::InPlaceAt(_) => Cost::Kernels,
             Action::OutputsOutside => {
                 let bytes = |value: &ValueId| graph.value(*value).native_size().known();
                 Cost::BytesElsewhere(graph.outputs().iter().filter_map(bytes).sum())

@@ -121,8 +121,7 @@ fn needed(settled: &Settled, found: &Reached, variants: &[Variant], budget: u64)
     let mut kept = found.clone();
     let mut index = 0;
     while index < kept.steps.len() {
-        let changes_graph = |action: &Action| (8..13).contains(&action.rank());
-        if changes_graph(&kept.steps[index].0) {
+        if kept.steps[index].0.changes_graph() {
             index += 1;
             continue;
         }

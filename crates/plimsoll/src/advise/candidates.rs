@@ -55,9 +55,11 @@ fn by_options(settled: &Settled, program: &ScheduledGraph<'_>) -> Vec<Action> {
         actions.push(Action::Effort);
     }
     let kernels = &case.lowering.kernels;
-    let is_limited = kernels.preset != Preset::Standard || !kernels.no_overwrites.is_empty();
-    if !options.in_place || is_limited {
+    if !options.in_place || !kernels.overwrites() || !kernels.no_overwrites.is_empty() {
         actions.push(Action::InPlace);
+    }
+    if kernels.preset == Preset::Standard && in_order {
+        actions.push(Action::Strided);
     }
     if !case.tries.join {
         actions.push(Action::JoinConcats);

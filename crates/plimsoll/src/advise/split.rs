@@ -64,9 +64,12 @@ fn segment(graph: &Graph, readers: &[Vec<NodeId>], nodes: &[NodeId]) -> Option<S
         let made = output(graph, *node)?;
         let inside = readers[made.index()].iter().all(|reader| nodes.contains(reader))
             && !graph.outputs().contains(&made);
+        // What is made inside is there in parts only, so nobody inside may need all of it.
+        let made_inside = |value: ValueId| nodes.iter().any(|n| output(graph, *n) == Some(value));
+        let mut read = graph.node(*node).inputs.iter().zip(operands(graph, *node)?);
         let fits = inside != (made == exit)
             && rows_of(graph, made)?.count == rows.count
-            && operands(graph, *node).is_some();
+            && read.all(|(value, by_rows)| by_rows || !value.is_some_and(made_inside));
         if !fits {
             return None;
         }

@@ -193,25 +193,26 @@ fn plans_are_read_back_as_they_were() {
 
 #[test]
 fn a_decoder_of_several_layers_takes_no_memory_for_its_caches() {
-    let mut lines = String::from("input x: f32[1, 64]\nparam w: f32[64, 64]\ninput pos: i64[1]\n");
-    let mut outputs = String::new();
+    let mut lines =
+        vec!["input x: f32[1, 64]\nparam w: f32[64, 64]\ninput pos: i64[1]\n".to_owned()];
+    let mut outputs = Vec::new();
     let mut pairs = Vec::new();
     let mut before = "x".to_owned();
     for layer in 0..4 {
-        lines += &format!(
+        lines.push(format!(
             "input k{layer}: f32[128, 64]\ninput v{layer}: f32[128, 64]\n\
              rk{layer}: f32[1, 64] = matmul({before}, w)\n\
              rv{layer}: f32[1, 64] = matmul({before}, w)\n\
              nk{layer}: f32[129, 64] = concat{{axis=0}}(k{layer}, rk{layer})\n\
              nv{layer}: f32[128, 64] = scatter(v{layer}, pos, rv{layer})\n\
              y{layer}: f32[1, 64] = attention({before}, nk{layer}, nv{layer})\n"
-        );
-        outputs += &format!("output nk{layer}\noutput nv{layer}\n");
+        ));
+        outputs.push(format!("output nk{layer}\noutput nv{layer}\n"));
         pairs.extend([(format!("k{layer}"), format!("nk{layer}"))]);
         pairs.extend([(format!("v{layer}"), format!("nv{layer}"))]);
         before = format!("y{layer}");
     }
-    let lines = format!("{lines}{outputs}output {before}\n");
+    let lines = format!("{}{}output {before}\n", lines.concat(), outputs.concat());
     let named: Vec<_> = pairs.iter().map(|(i, o)| (i.as_str(), o.as_str())).collect();
     let graph = donated(&lines, &named).unwrap();
     let made = planned(&graph, &Options::default());

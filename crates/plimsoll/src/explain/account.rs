@@ -122,6 +122,10 @@ fn taken(program: &dyn Program, plan: &Plan, point: Point) -> Vec<Taken> {
         let Some(window) = window(buffer, point) else { continue };
         let bank = buffer.slot.bank;
         let parts = match heads[index] {
+            // Kept though nobody needs it now: an input that is not reclaimed, a weight, ….
+            Some(head) if needed[index].is_empty() => {
+                parts(window, &placed(program, plan, head).into_iter().collect::<Vec<_>>(), head)
+            }
             Some(head) => parts(window, &needed[index], head),
             None => {
                 let step = step_at(plan, buffer.live.start).unwrap_or(StepId(0));
@@ -170,16 +174,10 @@ fn needed(program: &dyn Program, plan: &Plan, point: Point) -> Vec<Vec<Needed>> 
     needed.resize_with(plan.derivation.buffers.len(), Vec::new);
     for (index, member) in plan.derivation.members.iter().enumerate() {
         let (value, Some(member)) = (ValueId::new(index), member) else { continue };
-        let info = program.value(value);
         let is_needed = member.live.start <= point && point < member.live.end;
-        if !is_needed || info.view_of.is_some() {
-            continue;
+        if is_needed && program.value(value).view_of.is_none() {
+            needed[member.buffer.index()].extend(placed(program, plan, value));
         }
-        let Place::Bank(slot) = plan.places[index] else { continue };
-        let from = member.offset;
-        let (bytes, slot) =
-            (Span::new(from, from + info.bytes), Span::new(from, from + slot.bytes));
-        needed[member.buffer.index()].push(Needed { value, bytes, slot });
     }
     let born = |value: ValueId| plan.derivation.members[value.index()].map(|m| m.live.start);
     for values in &mut needed {
@@ -189,15 +187,19 @@ fn needed(program: &dyn Program, plan: &Plan, point: Point) -> Vec<Vec<Needed>> 
     needed
 }
 
+/// A value in its buffer, if it has one.
+fn placed(program: &dyn Program, plan: &Plan, value: ValueId) -> Option<Needed> {
+    let from = plan.derivation.members[value.index()]?.offset;
+    let Place::Bank(slot) = plan.places[value.index()] else { return None };
+    let bytes = Span::new(from, from + program.value(value).bytes);
+    Some(Needed { value, bytes, slot: Span::new(from, from + slot.bytes) })
+}
+
 /// What the bytes of a window are: values first, then what is behind them, then what is between.
 fn parts(window: Span, needed: &[Needed], head: ValueId) -> Vec<(Span, What)> {
     let mut painted: Vec<(Span, What)> = Vec::new();
     for value in needed {
         paint(&mut painted, value.bytes.and(window), What::Value(value.value));
-    }
-    if painted.is_empty() {
-        // Kept though nobody needs it now: an input that is not reclaimed, a weight, ….
-        return vec![(window, What::Value(head))];
     }
     for value in needed {
         paint(&mut painted, value.slot.and(window), What::Guard(value.value));

@@ -4,8 +4,7 @@ use super::account::{Account, What};
 use crate::ids::BufferId;
 use crate::plan::Plan;
 use crate::point::LiveRange;
-use crate::program::{AccessKind, Program, Until};
-use crate::report::root_of;
+use crate::program::{AccessKind, Program, Until, root_of};
 use crate::{StepId, ValueId};
 
 /// A value that takes bytes at a moment, and why.

@@ -6,11 +6,13 @@
 //!
 //! Cost: linear in values and operands.
 
+use plimsoll_pack::Span;
+
 use super::error::{GraphError, ValueFault};
 use super::{Graph, NodeId};
 use crate::ids::ValueId;
 use crate::kernels::Kernels;
-use crate::program::{Storage, View};
+use crate::program::{Layout, Rows, Storage, View};
 
 /// Whose bytes a value is a part of, in the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +21,15 @@ pub struct Alias {
     pub root: ValueId,
     /// The first byte in it, at the native width.
     pub offset: u64,
+    /// Where the rest is, if it is not one stretch of bytes.
+    pub rows: Option<Rows>,
+}
+
+impl Alias {
+    /// From the first to the last byte of so many.
+    pub(crate) fn hull(&self, bytes: u64) -> Span {
+        Layout { first: self.offset, rows: self.rows }.hull(Span::new(0, bytes))
+    }
 }
 
 /// Which values are the same bytes.
@@ -124,7 +135,7 @@ fn op_views(graph: &Graph, id: NodeId) -> (Vec<(ValueId, View)>, bool) {
         let input = view.and_then(|view| node.inputs[view.input].map(|of| (of, view.offset)));
         match input {
             Some((of, offset)) if can_be_view(graph, id, output) => {
-                made.push((output, View { of, offset }));
+                made.push((output, View::new(of, offset)));
             }
             _ => pure = false,
         }
@@ -152,24 +163,28 @@ fn resolve(graph: &Graph, views: &[Option<View>]) -> Result<Vec<Alias>, GraphErr
         let mut end = loop {
             match (resolved[at.index()], views[at.index()]) {
                 (Some(alias), _) => break alias,
-                (None, None) => break Alias { root: at, offset: 0 },
+                (None, None) => break Alias { root: at, offset: 0, rows: None },
                 (None, Some(view)) => {
                     if chain.len() == views.len() {
                         let name = &graph.value(start).name;
                         return Err(GraphError::value(name, ValueFault::ViewCircle));
                     }
-                    chain.push((at, view.offset));
+                    chain.push((at, view));
                     at = view.of;
                 }
             }
         };
         resolved[at.index()].get_or_insert(end);
-        while let Some((value, offset)) = chain.pop() {
-            let sum = end
-                .offset
-                .checked_add(offset)
-                .ok_or_else(|| GraphError::value(&graph.value(value).name, ValueFault::TooLarge))?;
-            end = Alias { offset: sum, ..end };
+        while let Some((value, view)) = chain.pop() {
+            let fault = |fault| GraphError::value(&graph.value(value).name, fault);
+            if end.offset.checked_add(view.offset).is_none() {
+                return Err(fault(ValueFault::TooLarge));
+            }
+            // Of what has rows the size is known.
+            let bytes = graph.value(value).native_size().known().unwrap_or(0);
+            let below = Layout { first: end.offset, rows: end.rows };
+            let layout = below.view(&view, bytes).ok_or_else(|| fault(ValueFault::ViewOfRows))?;
+            end = Alias { offset: layout.first, rows: layout.rows, ..end };
             resolved[value.index()] = Some(end);
         }
     }

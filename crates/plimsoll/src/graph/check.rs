@@ -6,12 +6,14 @@
 
 use std::collections::HashSet;
 
+use plimsoll_pack::Span;
+
 use super::error::{GraphError, NodeFault, ValueFault};
 use super::{Aliases, Bytes, End, Flow, Folds, Graph, Node, NodeId, Window, cycle_error};
 use crate::effect::{Operand, misfit};
 use crate::ids::ValueId;
 use crate::kernels::Kernels;
-use crate::program::{AccessKind, Execution, Role};
+use crate::program::{AccessKind, Execution, Layout, Role};
 use crate::schedule::order_of;
 
 type Check = Result<(), GraphError>;
@@ -219,10 +221,11 @@ fn check_views(graph: &Graph, aliases: &Aliases) -> Check {
         else {
             continue; // Checked once the sizes are known.
         };
-        let end = view.offset.checked_add(bytes);
-        if end.is_none_or(|end| end > all) {
+        let overflows = view.offset.checked_add(bytes).is_none();
+        if overflows || !view.fits(bytes, all) {
             let root = root.name.clone();
-            let fault = ValueFault::ViewOutside { root, end: end.unwrap_or(u64::MAX), bytes: all };
+            let end = Layout { first: view.offset, rows: view.rows }.hull(Span::new(0, bytes)).hi;
+            let fault = ValueFault::ViewOutside { root, end, bytes: all };
             return Err(GraphError::value(&part.name, fault));
         }
     }

@@ -41,6 +41,8 @@ pub enum ValueFault {
     UnknownRoot,
     ViewOutside { root: String, end: u64, bytes: u64 },
     ViewCircle,
+    ViewOfRows,
+    RowsUnread,
     ElidedOutput,
     ElidedRoot { root: String },
     ElidedRead { by: String },
@@ -121,6 +123,10 @@ impl fmt::Display for ValueFault {
                 write!(f, "a view up to byte {end} of `{root}`, which has {bytes}")
             }
             ValueFault::ViewCircle => write!(f, "a view of itself"),
+            ValueFault::ViewOfRows => write!(f, "a view of rows that are not whole"),
+            ValueFault::RowsUnread => {
+                write!(f, "in rows, but somebody who reads or writes it knows no strides")
+            }
             ValueFault::ElidedOutput => write!(f, "an output cannot be elided"),
             ValueFault::ElidedRoot { root } => {
                 write!(f, "a view of `{root}`, which is elided, has to be elided too")

@@ -120,8 +120,7 @@ impl<'g> Families<'g> {
 
     fn span(&self, value: ValueId) -> Option<Span> {
         let bytes = self.graph.value(value).native_size().known()?;
-        let offset = self.aliases.resolve(value).offset;
-        Some(Span::new(offset, offset.saturating_add(bytes)))
+        Some(self.aliases.resolve(value).hull(bytes))
     }
 }
 

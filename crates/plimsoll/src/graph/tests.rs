@@ -155,7 +155,7 @@ fn ids_that_are_not_there_are_named() {
     assert_eq!((far_value.index(), far_node.index()), (9, 9));
     assert_eq!(broken(|b| b.output(ValueId(9))), "value `value 9`: an output that is not there");
     assert_eq!(
-        broken(|b| b.value_mut(ValueId(0)).view = Some(View { of: ValueId(9), offset: 0 })),
+        broken(|b| b.value_mut(ValueId(0)).view = Some(View::new(ValueId(9), 0))),
         "value `x`: a view of a value that is not there"
     );
     assert_eq!(

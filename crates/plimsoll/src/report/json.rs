@@ -13,7 +13,7 @@ use super::Totals;
 use super::follows::follows;
 use crate::ids::{BankId, StepId, ValueId};
 use crate::plan::{Bank, Derivation, Place, Plan, Slot};
-use crate::program::{Program, Role, Storage};
+use crate::program::{Layout, Program, Role, Storage, root_of};
 
 /// What the `format` key says.
 pub const PLAN_FORMAT: &str = "plimsoll.plan/1";
@@ -99,6 +99,11 @@ pub(super) struct ValueRow {
     pub(super) root: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) root_offset: Option<u64>,
+    /// The bytes of each of its rows and how far they are apart, if it is not one stretch of bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) row_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) pitch_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) buffer: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,9 +139,12 @@ pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told, found: Told
         let member = plan.derivation.members.get(index).copied().flatten();
         let root = match (place, info.view_of) {
             (_, Some(_)) => Some(root_of(program, id)),
-            (Place::Outside { root, offset }, None) => Some((root, offset)),
+            (Place::Outside { root, offset }, None) => {
+                Some((root, Layout { first: offset, rows: None }))
+            }
             _ => None,
         };
+        let rows = root.and_then(|(_, layout)| layout.rows);
         ValueRow {
             name: name(id),
             bank: slot.map(|s| bank_name(s.bank)),
@@ -149,7 +157,9 @@ pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told, found: Told
             storage: storage(place, info.storage).to_owned(),
             role: role(info.role).map(str::to_owned),
             root: root.map(|(root, _)| name(root)),
-            root_offset: root.map(|(_, offset)| offset),
+            root_offset: root.map(|(_, layout)| layout.first),
+            row_bytes: rows.map(|rows| rows.bytes),
+            pitch_bytes: rows.map(|rows| rows.pitch),
             buffer: member.map(|m| m.buffer.0),
             in_place_of: member.and_then(|m| m.took_over).map(name),
             follows: follows[index].iter().copied().map(name).collect(),
@@ -209,15 +219,6 @@ fn role(role: Role) -> Option<&'static str> {
     }
 }
 
-/// The value that is not a view, and where in it the value begins.
-pub(crate) fn root_of(program: &dyn Program, value: ValueId) -> (ValueId, u64) {
-    let mut at = (value, 0);
-    while let Some(view) = program.value(at.0).view_of {
-        at = (view.of, at.1 + view.offset);
-    }
-    at
-}
-
 /// Reads a plan for a program: anybody's, as long as it has the keys that matter. How it came
 /// about is not read.
 pub fn read_plan(program: &dyn Program, text: &str) -> Result<Plan, PlanReadError> {
@@ -250,7 +251,7 @@ pub fn read_plan(program: &dyn Program, text: &str) -> Result<Plan, PlanReadErro
                     Place::Outside { root, offset: row.root_offset.unwrap_or(0) }
                 }
                 ((root, _), None) if root.index() == index => Place::External,
-                ((root, offset), _) => Place::Outside { root, offset },
+                ((root, layout), _) => Place::Outside { root, offset: layout.first },
             },
         };
         if places[index].replace(place).is_some() {
@@ -287,7 +288,7 @@ fn follow_roots(program: &dyn Program, places: &mut [Option<Place>]) {
             (places[index], places[of.index()])
             && of.index() != index
         {
-            places[index] = Some(Place::Outside { root, offset: offset.saturating_add(by) });
+            places[index] = Some(Place::Outside { root, offset: offset.saturating_add(by.first) });
         }
     }
 }

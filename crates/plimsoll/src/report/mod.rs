@@ -15,7 +15,6 @@ mod tsv;
 
 pub use c_header::{BadSymbolPrefix, SymbolPrefix, write_c_header};
 pub use chrome_trace::write_chrome_trace;
-pub(crate) use json::root_of;
 pub use json::{PLAN_FORMAT, PlanReadError, Told, read_plan, write_plan};
 pub use map::{Labels, ValueLabel, write_map};
 pub use rust_source::write_rust_source;

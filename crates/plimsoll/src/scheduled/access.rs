@@ -166,6 +166,7 @@ impl Lowering<'_> {
         !value(output).elided
             && !value(input).elided
             && self.aliases.view(output).is_none()
+            && alias.rows.is_none()
             && dense(output)
             && dense(input)
             && self.sizes.bytes(output) <= self.sizes.bytes(input)

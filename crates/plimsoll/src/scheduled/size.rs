@@ -10,6 +10,7 @@ use plimsoll_pack::Span;
 use super::{LoweringError, LoweringOptions};
 use crate::graph::{Aliases, Bytes, Graph};
 use crate::ids::ValueId;
+use crate::program::{Layout, Rows, View};
 use crate::width::{Policy, Scale};
 
 /// Sizes, by value.
@@ -18,7 +19,7 @@ pub(super) struct Sizes {
     bytes: Vec<u64>,
     dense: Vec<bool>,
     scales: Vec<Scale>,
-    view_offsets: Vec<u64>,
+    views: Vec<Option<View>>,
 }
 
 impl Sizes {
@@ -33,8 +34,7 @@ impl Sizes {
             let value = graph.value(value).name.clone();
             LoweringError::TooLarge { value }
         };
-        let mut sizes =
-            Sizes { bytes: Vec::new(), dense: Vec::new(), scales, view_offsets: Vec::new() };
+        let mut sizes = Sizes { bytes: Vec::new(), dense: Vec::new(), scales, views: Vec::new() };
         let mut unknown = Vec::new();
         for id in graph.value_ids() {
             let value = graph.value(id);
@@ -51,9 +51,19 @@ impl Sizes {
                     0
                 }
             });
-            let native = aliases.view(id).map_or(0, |view| view.offset);
-            let offset = sizes.scales[id.index()].offset(native).ok_or_else(|| too_large(id))?;
-            sizes.view_offsets.push(offset);
+            let in_slots = |view: View| {
+                let slot = |byte| sizes.scales[id.index()].offset(byte);
+                let rows = match view.rows {
+                    Some(rows) => Some(Rows { bytes: slot(rows.bytes)?, pitch: slot(rows.pitch)? }),
+                    None => None,
+                };
+                Some(View { offset: slot(view.offset)?, rows, ..view })
+            };
+            let view = match aliases.view(id) {
+                Some(view) => Some(in_slots(view).ok_or_else(|| too_large(id))?),
+                None => None,
+            };
+            sizes.views.push(view);
         }
         if !unknown.is_empty() {
             return Err(LoweringError::UnknownSizes(unknown));
@@ -72,9 +82,9 @@ impl Sizes {
         self.dense[value.index()]
     }
 
-    /// Where a view begins in what it is a view of.
-    pub(super) fn view_offset(&self, value: ValueId) -> u64 {
-        self.view_offsets[value.index()]
+    /// A view, with slots as wide as they are here.
+    pub(super) fn view(&self, value: ValueId, native: View) -> View {
+        self.views[value.index()].unwrap_or(native)
     }
 
     /// How wide the slots of a value's elements are.
@@ -92,10 +102,13 @@ impl Sizes {
 
     fn check_views(&self, graph: &Graph, aliases: &Aliases) -> Result<(), LoweringError> {
         for value in graph.value_ids() {
-            let Some(view) = aliases.view(value) else { continue };
-            let end = self.view_offset(value).saturating_add(self.bytes(value));
+            let Some(view) = aliases.view(value).map(|view| self.view(value, view)) else {
+                continue;
+            };
             let bytes = self.bytes(view.of);
-            if end > bytes {
+            let layout = Layout { first: view.offset, rows: view.rows };
+            let end = layout.hull(Span::new(0, self.bytes(value))).hi;
+            if !view.fits(self.bytes(value), bytes) {
                 let name = |value: ValueId| graph.value(value).name.clone();
                 let (value, root) = (name(value), name(view.of));
                 return Err(LoweringError::ViewOutside { value, end, root, bytes });
@@ -157,7 +170,10 @@ fn native_values(graph: &Graph, aliases: &Aliases, given: &[Option<u64>]) -> Vec
     let mut native: Vec<bool> = Vec::with_capacity(graph.values().len());
     for id in graph.value_ids() {
         let value = graph.value(id);
-        let whole = aliases.view(id).is_none_or(|view| begins_element(id, view.offset));
+        let whole = aliases.view(id).is_none_or(|view| {
+            let rows = view.rows.map_or([0; 2], |rows| [rows.bytes, rows.pitch]);
+            [view.offset].iter().chain(&rows).all(|byte| begins_element(id, *byte))
+        });
         let shaped = value.bytes.is_none() && given[id.index()].is_none();
         native.push(value.exempt || !shaped || !whole);
     }

@@ -78,8 +78,8 @@ fn views_are_steps_without_accesses() {
     assert_eq!(accesses(&program, "b"), "");
     assert_eq!(accesses(&program, "c"), "r:b w:c");
     assert_eq!(accesses(&program, "d"), "");
-    assert_eq!(info(&program, "b").view_of, Some(View { of: ValueId(1), offset: 32 }));
-    assert_eq!(info(&program, "d").view_of, Some(View { of: ValueId(3), offset: 4 }));
+    assert_eq!(info(&program, "b").view_of, Some(View::new(ValueId(1), 32)));
+    assert_eq!(info(&program, "d").view_of, Some(View::new(ValueId(3), 4)));
     assert_eq!(overwrites(&program, "c"), "c>b");
 }
 
@@ -240,7 +240,7 @@ fn exempting_a_view_exempts_its_root() {
     );
     let program = ScheduledGraph::new(&graph, &with_width(Width::Four)).unwrap();
     assert_eq!((info(&program, "x").bytes, info(&program, "v").bytes), (8, 4));
-    assert_eq!(info(&program, "v").view_of, Some(View { of: ValueId(0), offset: 4 }));
+    assert_eq!(info(&program, "v").view_of, Some(View::new(ValueId(0), 4)));
     assert_eq!(info(&program, "y").bytes, 16);
     assert_eq!(overwrites(&program, "y"), "", "it is wider than what it would overwrite");
 }

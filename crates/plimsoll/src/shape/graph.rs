@@ -161,7 +161,7 @@ impl Lowering<'_> {
         let outputs = self.write_all(node.outputs.iter().copied())?;
         for (output, made) in outputs.iter().zip(&made) {
             if let (Some(output), Some(of)) = (*output, *made) {
-                self.builder.value_mut(output).view = Some(View { of, offset: 0 });
+                self.builder.value_mut(output).view = Some(View::new(of, 0));
             }
         }
         self.add(&node.name, node, Op::Custom, made, outputs)?;

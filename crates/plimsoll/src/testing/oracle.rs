@@ -59,14 +59,24 @@ fn has(done: &[StepId], step: usize) -> bool {
     done.contains(&StepId::new(step))
 }
 
-/// The root of a value and its first byte there.
-fn root(program: &dyn Program, mut value: ValueId) -> (ValueId, u64) {
-    let mut offset = 0;
+/// The root of a value.
+fn root(program: &dyn Program, mut value: ValueId) -> ValueId {
     while let Some(view) = program.value(value).view_of {
-        offset += view.offset;
         value = view.of;
     }
-    (value, offset)
+    value
+}
+
+/// Which byte of its root a byte of a value is.
+fn byte_of_root(program: &dyn Program, mut value: ValueId, mut byte: u64) -> u64 {
+    while let Some(view) = program.value(value).view_of {
+        if let Some(rows) = view.rows {
+            byte = byte / rows.bytes * rows.pitch + byte % rows.bytes;
+        }
+        byte += view.offset;
+        value = view.of;
+    }
+    byte
 }
 
 /// Whether it survives from run to run.
@@ -86,8 +96,8 @@ fn given(program: &dyn Program, value: ValueId) -> bool {
 fn touched(program: &dyn Program, step: StepId, kind: AccessKind) -> Vec<(ValueId, u64)> {
     let mut all = Vec::new();
     let mut add = |value: ValueId, lo: u64, hi: u64| {
-        let (root, offset) = root(program, value);
-        all.extend((lo..hi).map(|byte| (root, byte + offset)));
+        let root = root(program, value);
+        all.extend((lo..hi).map(|byte| (root, byte_of_root(program, value, byte))));
     };
     for access in program.accesses(step).iter().filter(|a| a.kind == kind) {
         let whole = program.value(access.value).bytes;
@@ -173,7 +183,7 @@ impl<'a> World<'a> {
                 let output = Access::write(overwrite.output);
                 let (begin, end) = (2 * own + 1, 2 * own + 2);
                 acts.push(Act { step: *step, access: output, begin, end });
-                let of = |v| root(program, v).0;
+                let of = |v| root(program, v);
                 head.insert(of(overwrite.output), of(overwrite.input));
             }
             for access in program.accesses(*step).iter() {
@@ -198,11 +208,11 @@ impl<'a> World<'a> {
 
     /// Where a byte of a value is.
     fn address(&self, value: ValueId, byte: u64) -> Address {
-        let (root, offset) = root(self.program, value);
+        let (root, byte) = (root(self.program, value), byte_of_root(self.program, value, byte));
         match self.plan.places[root.index()] {
-            Place::Bank(slot) => (true, slot.bank.0, slot.offset + offset + byte),
-            Place::Outside { root, offset: at } => (false, root.0, at + offset + byte),
-            Place::External | Place::Elided => (false, root.0, offset + byte),
+            Place::Bank(slot) => (true, slot.bank.0, slot.offset + byte),
+            Place::Outside { root, offset: at } => (false, root.0, at + byte),
+            Place::External | Place::Elided => (false, root.0, byte),
         }
     }
 
@@ -214,8 +224,8 @@ impl<'a> World<'a> {
     }
 
     fn token(&self, value: ValueId, byte: u64, readable: bool) -> Token {
-        let (root, offset) = root(self.program, value);
-        Token::Value { root, byte: byte + offset, run: self.run, readable }
+        let (root, byte) = (root(self.program, value), byte_of_root(self.program, value, byte));
+        Token::Value { root, byte, run: self.run, readable }
     }
 
     /// Runs three times; whether somebody saw a wrong byte.
@@ -248,7 +258,7 @@ impl<'a> World<'a> {
         let filled: Vec<ValueId> =
             filled.into_iter().filter(|v| which(self, *v) && !self.head.contains_key(v)).collect();
         let parts = (0..self.program.values()).map(ValueId::new).filter(|value| {
-            let root = root(self.program, *value).0;
+            let root = root(self.program, *value);
             let is_part = root != *value && !given(self.program, root);
             is_part && self.program.value(*value).role == Role::Input && which(self, *value)
         });
@@ -337,8 +347,12 @@ impl<'a> World<'a> {
     /// Whether the step itself has begun to write the byte in place, as declared.
     fn taken_over(&self, act: &Act, address: Address, point: usize) -> bool {
         let own = self.order.iter().position(|s| *s == act.step).expect("scheduled");
-        let same = |a: ValueId, b: ValueId| self.address(a, 0) == self.address(b, 0);
-        let of = |v: ValueId| root(self.program, v).0;
+        let bytes = |v: ValueId| self.program.value(v).bytes;
+        let same = |a: ValueId, b: ValueId| {
+            (0..bytes(a).min(bytes(b)).max(1))
+                .all(|byte| self.address(a, byte) == self.address(b, byte))
+        };
+        let of = |v: ValueId| root(self.program, v);
         act.access.until == Until::Step
             && point > 2 * own
             && self.program.overwrites(act.step).iter().any(|o| {
@@ -357,10 +371,10 @@ impl<'a> World<'a> {
     }
 
     fn right(&self, value: ValueId, byte: u64, token: Option<&Token>) -> bool {
-        let (wanted, offset) = root(self.program, value);
+        let (wanted, byte) = (root(self.program, value), byte_of_root(self.program, value, byte));
         let any_run = lasts(self.program, wanted);
         matches!(token, Some(Token::Value { root, byte: at, run, readable: true })
-            if *root == wanted && *at == byte + offset && (any_run || *run == self.run))
+            if *root == wanted && *at == byte && (any_run || *run == self.run))
     }
 
     /// Whether what must survive is not there.

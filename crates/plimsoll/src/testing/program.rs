@@ -56,7 +56,7 @@ impl TestProgram {
 
     /// Adds a part of another value.
     pub fn view(&mut self, of: ValueId, offset: u64, bytes: u64) -> ValueId {
-        self.add(ValueInfo { view_of: Some(View { of, offset }), ..ValueInfo::new(bytes) })
+        self.add(ValueInfo { view_of: Some(View::new(of, offset)), ..ValueInfo::new(bytes) })
     }
 
     /// Adds a step that reads and writes values as wholes.

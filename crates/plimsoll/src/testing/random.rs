@@ -12,7 +12,7 @@ use plimsoll_pack::testing::Rng;
 use super::program::{TestProgram, TestStep};
 use crate::ids::{StepId, ValueId};
 use crate::program::{
-    Access, AccessKind, Execution, Overwrite, Role, Scratch, Storage, Until, ValueInfo, View,
+    Access, AccessKind, Execution, Overwrite, Role, Rows, Scratch, Storage, Until, ValueInfo, View,
 };
 
 /// What random programs look like: ranges, and per cent of cases.
@@ -187,6 +187,10 @@ impl Maker<'_> {
         if self.rng.chance(self.shape.parts) && (self.write_rest(step) || self.change(step)) {
             return;
         }
+        if self.program.execution == Execution::InOrder && self.rng.chance(self.shape.parts) {
+            self.write_rows(step);
+            return;
+        }
         self.write(step);
         if self.rng.chance(25) {
             self.write(step);
@@ -271,7 +275,10 @@ impl Maker<'_> {
     }
 
     fn view(&mut self) {
-        let candidates: Vec<ValueId> = self.readable.clone();
+        let stretch = |v: &ValueId| {
+            self.program.values[v.index()].view_of.is_none_or(|view| view.rows.is_none())
+        };
+        let candidates: Vec<ValueId> = self.readable.iter().copied().filter(stretch).collect();
         if candidates.is_empty() {
             return;
         }
@@ -279,9 +286,40 @@ impl Maker<'_> {
         let whole = self.program.values[of.index()].bytes;
         let offset = self.rng.below(whole);
         let mut info = ValueInfo::new(1 + self.rng.below(whole - offset));
-        info.view_of = Some(View { of, offset });
+        info.view_of = Some(View::new(of, offset));
+        if self.program.execution == Execution::InOrder && self.rng.chance(self.shape.parts) {
+            self.rows(of, &mut info);
+        }
         let view = self.add(info);
         self.readable.push(view);
+    }
+
+    /// Makes a view of a root one of rows.
+    fn rows(&mut self, of: ValueId, info: &mut ValueInfo) {
+        let root = &self.program.values[of.index()];
+        let Some(view) = info.view_of.as_mut().filter(|_| root.view_of.is_none()) else { return };
+        let bytes = 1 + self.rng.below(info.bytes);
+        let pitch = if self.rng.chance(20) { 0 } else { bytes + self.rng.below(4) };
+        let most = match pitch {
+            0 => 3,
+            pitch => (root.bytes - view.offset - bytes) / pitch + 1,
+        };
+        view.rows = Some(Rows { bytes, pitch });
+        info.bytes = bytes * (1 + self.rng.below(most));
+    }
+
+    /// Writes a new value in two parts whose rows take turns.
+    fn write_rows(&mut self, step: usize) {
+        let (bytes, rows) = (1 + self.rng.below(3), 1 + self.rng.below(4));
+        let whole = self.add(ValueInfo::new(2 * bytes * rows));
+        self.readable.push(whole);
+        for offset in [0, bytes] {
+            let rows_at = Rows { bytes, pitch: 2 * bytes };
+            let view = View { of: whole, offset, rows: Some(rows_at) };
+            let part = self.add(ValueInfo { view_of: Some(view), ..ValueInfo::new(bytes * rows) });
+            self.readable.push(part);
+            self.written(step, Access::write(part));
+        }
     }
 
     /// A new value, or the first half of it.
@@ -320,7 +358,7 @@ impl Maker<'_> {
     /// wait for anybody.
     fn fill(&mut self, step: usize, of: ValueId, offset: u64) {
         let info = ValueInfo::new(self.program.values[of.index()].bytes - offset);
-        let view_of = Some(View { of, offset });
+        let view_of = Some(View::new(of, offset));
         let part = self.add(ValueInfo { role: Role::Input, view_of, ..info });
         let reader = self.rng.below(step as u64 + 1) as usize;
         self.program.steps[reader].accesses.push(Access::read(part));

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_pack::Span;
+
 use crate::ids::{BankId, StepId, ValueId};
 use crate::plan::{Bank, Derivation, Place, Plan, Slot};
-use crate::program::{Program, Storage};
+use crate::program::{Layout as Bytes, Program, Storage};
 
 /// A plan in which every value has bytes of its own, but for views and for outputs that must
 /// overwrite; steps in order of ids. What comes from outside is in the bank too, unless it is
@@ -66,7 +68,9 @@ pub fn bank_of(program: &dyn Program, plan: &Plan, bank: BankId) -> u64 {
             && slot.bank == bank
         {
             let info = program.value(ValueId::new(index));
-            end = end.max(slot.offset + slot.bytes.max(info.bytes + info.guard));
+            let rows = info.view_of.is_some_and(|view| view.rows.is_some());
+            let own = if rows { 0 } else { info.bytes + info.guard };
+            end = end.max(slot.offset + slot.bytes.max(own));
         }
     }
     let scratch = plan.scratch.iter().flatten().filter(|slot| slot.bank == bank);
@@ -97,7 +101,9 @@ impl<F: FnMut(Option<ValueId>, u64, u64) -> u64> Layout<'_, F> {
         let place = if info.elided {
             Place::Elided
         } else if let Some(view) = info.view_of {
-            self.inside(view.of, view.offset, info.bytes)
+            let layout = Bytes { first: 0, rows: view.rows };
+            let bytes = layout.hull(Span::new(0, info.bytes)).len();
+            self.inside(view.of, view.offset, bytes)
         } else if let Some(input) = self.taken.get(&value).copied() {
             self.inside(input, 0, info.bytes)
         } else if info.storage == Storage::External {

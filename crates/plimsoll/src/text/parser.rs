@@ -6,7 +6,7 @@ use super::error::{Position, TextError, TextFault};
 use super::lexer::{Lexeme, Token, tokens};
 use super::syntax::{At, Declaration, Name, Statement, WORDS};
 use crate::dtype::Dtype;
-use crate::program::{Execution, Role, Storage};
+use crate::program::{Execution, Role, Rows, Storage};
 use crate::shape::{Dim, Shape};
 
 type Parse<T> = Result<T, TextError>;
@@ -231,7 +231,14 @@ impl Parser {
             "view" => {
                 let root = self.name("the name of a value")?;
                 let offset = if self.has_word("at") { self.number()? } else { 0 };
-                value.view = Some((root, offset));
+                let rows = if self.has_word("rows") {
+                    let bytes = self.number()?;
+                    let pitch = if self.has_word("every") { self.number()? } else { bytes };
+                    Some(Rows { bytes, pitch })
+                } else {
+                    None
+                };
+                value.view = Some((root, offset, rows));
             }
             "arena" => value.storage = Storage::Arena,
             "persistent" => value.storage = Storage::Persistent,

@@ -92,6 +92,9 @@ impl Printer<'_> {
         }
         if let Some(view) = view {
             say(format!("view {} at {}", self.value_name(view.of), view.offset));
+            if let Some(rows) = view.rows {
+                say(format!("rows {} every {}", rows.bytes, rows.pitch));
+            }
         }
         if *storage != implied {
             say(match storage {

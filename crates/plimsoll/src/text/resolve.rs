@@ -13,7 +13,7 @@ use crate::dtype::Dtype;
 use crate::graph::{End, Graph, GraphBuilder, GraphError, Node, NodeId, Value, Window};
 use crate::ids::ValueId;
 use crate::op::Op;
-use crate::program::{Overwrite, View};
+use crate::program::{Overwrite, Rows, View};
 use crate::shape::{Dim, Shape};
 
 /// The graph that statements describe.
@@ -26,9 +26,9 @@ pub(super) fn resolve(statements: &[Statement]) -> Result<Graph, TextError> {
     for statement in statements {
         resolver.declare(statement)?;
     }
-    for (value, root, offset) in std::mem::take(&mut resolver.views) {
+    for (value, root, offset, rows) in std::mem::take(&mut resolver.views) {
         let of = resolver.value(&root)?;
-        resolver.builder.value_mut(value).view = Some(View { of, offset });
+        resolver.builder.value_mut(value).view = Some(View { of, offset, rows });
     }
     for statement in statements {
         match statement {
@@ -104,7 +104,7 @@ fn node_name(node: &NodeLine) -> String {
 struct Resolver {
     builder: GraphBuilder,
     places: Places,
-    views: Vec<(ValueId, Name, u64)>,
+    views: Vec<(ValueId, Name, u64, Option<Rows>)>,
 }
 
 impl Resolver {
@@ -163,8 +163,8 @@ impl Resolver {
         };
         let added = self.builder.value(value);
         let id = added.map_err(|error| TextError::new(at, TextFault::Graph(error)))?;
-        if let Some((root, offset)) = &declaration.view {
-            self.views.push((id, root.clone(), *offset));
+        if let Some((root, offset, rows)) = &declaration.view {
+            self.views.push((id, root.clone(), *offset, *rows));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::error::Position;
 use crate::dtype::Dtype;
 use crate::op::Op;
-use crate::program::{AccessKind, Execution, Role, Scratch, Storage};
+use crate::program::{AccessKind, Execution, Role, Rows, Scratch, Storage};
 use crate::shape::Shape;
 
 /// The words of the language. As names they are written in quotes.
@@ -81,7 +81,7 @@ pub(super) struct Declaration {
     pub(super) of_type: Option<(Dtype, Shape)>,
     pub(super) storage: Storage,
     pub(super) bytes: Option<u64>,
-    pub(super) view: Option<(Name, u64)>,
+    pub(super) view: Option<(Name, u64, Option<Rows>)>,
     pub(super) align: Option<u64>,
     pub(super) guard: u64,
     pub(super) exempt: bool,

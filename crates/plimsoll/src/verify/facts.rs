@@ -12,7 +12,10 @@ use super::roots::{families, roots};
 use super::violation::{Region, Space, Violation};
 use crate::ids::{BankId, StepId, ValueId};
 use crate::plan::{Place, Plan};
-use crate::program::{Access, AccessKind, Overwrite, Program, Role, Storage, Until, ValueInfo};
+use crate::program::{
+    Access, AccessKind, Execution, Layout, Overwrite, Program, Role, Rows, Storage, Until,
+    ValueInfo,
+};
 
 /// Program and plan, resolved.
 pub(super) struct Facts<'a> {
@@ -29,12 +32,15 @@ pub(super) struct Facts<'a> {
 
 /// What is known of a value.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Fact {
     pub(super) bytes: u64,
     pub(super) guard: u64,
     pub(super) root: ValueId,
     /// The first byte in the root.
     pub(super) offset: u64,
+    /// Where the rest is, if it is not one stretch of bytes.
+    pub(super) rows: Option<Rows>,
     /// Where it is, if it is followed.
     pub(super) at: Option<At>,
     pub(super) life: Life,
@@ -46,6 +52,20 @@ pub(super) struct Fact {
     pub(super) elided: bool,
     /// Of a part of what steps make: whether the caller fills it before every run.
     pub(super) filled: bool,
+}
+
+impl Fact {
+    /// Its bytes, if the first of them is there.
+    pub(super) fn layout(&self, first: u64) -> Layout {
+        Layout { first, rows: self.rows }
+    }
+
+    /// The stretches of the root that some bytes of it are. Of rows, there are no more than it has,
+    /// whatever is declared.
+    pub(super) fn spans_of_root(&self, bytes: Span) -> Vec<Span> {
+        let hi = if self.rows.is_some() { bytes.hi.min(self.bytes) } else { bytes.hi };
+        self.layout(self.offset).spans(Span { lo: bytes.lo.min(hi), hi })
+    }
 }
 
 /// A byte of a space.
@@ -102,14 +122,18 @@ impl<'a> Facts<'a> {
         let families = families(program, &roots);
         let mut values: Vec<Fact> = Vec::with_capacity(infos.len());
         for (index, info) in infos.iter().enumerate() {
-            let (root, offset) = roots[index];
+            let (root, Layout { first: offset, rows }) = roots[index];
             let of_root = &infos[root.index()];
             let head = &infos[families[root.index()].index()];
             values.push(Fact {
                 bytes: info.bytes,
-                guard: info.guard.max(reserved(plan, index).saturating_sub(info.bytes)),
+                guard: match rows {
+                    None => info.guard.max(reserved(plan, index).saturating_sub(info.bytes)),
+                    Some(_) => 0,
+                },
                 root,
                 offset,
+                rows,
                 at: None,
                 life: if families[root.index()] == root { life(of_root) } else { Life::Temporary },
                 protected: survives(head) && !head.donated,
@@ -150,18 +174,34 @@ impl<'a> Facts<'a> {
         self.filled.binary_search(&root).is_ok()
     }
 
-    /// The bytes of a value in its space.
+    /// The bytes of a value in its space, with what is between its rows.
     pub(super) fn span(&self, value: ValueId) -> Option<(u32, Span)> {
         let fact = self.value(value);
         let at = fact.at?;
-        Some((at.space, Span::new(at.first, at.first + fact.bytes)))
+        Some((at.space, fact.layout(at.first).hull(Span::new(0, fact.bytes))))
+    }
+
+    /// The same in stretches, without what is between rows.
+    pub(super) fn spans(&self, value: ValueId) -> Option<(u32, Vec<Span>)> {
+        let fact = self.value(value);
+        let at = fact.at?;
+        Some((at.space, fact.layout(at.first).spans(Span::new(0, fact.bytes))))
     }
 
     /// The accesses of a step to bytes that are followed.
     pub(super) fn uses(&self, step: StepId, mut each: impl FnMut(Use)) {
         for access in self.program.accesses(step).iter() {
-            if let Some(used) = self.used(step, access) {
-                each(used);
+            let Some(used) = self.used(step, access) else { continue };
+            let fact = self.value(access.value);
+            match (fact.rows, fact.at) {
+                (Some(_), Some(at)) => {
+                    let bytes = access.bytes.unwrap_or(Span::new(0, fact.bytes));
+                    let spans = fact.layout(at.first).spans(bytes);
+                    for span in spans {
+                        each(Use { span, ..used });
+                    }
+                }
+                _ => each(used),
             }
         }
     }
@@ -179,7 +219,7 @@ impl<'a> Facts<'a> {
             value: access.value,
             root: fact.root,
             space: at.space,
-            span: bytes.shifted(at.first),
+            span: fact.layout(at.first).hull(bytes),
             guard: if writes_end { fact.guard } else { 0 },
             kind: access.kind,
             from: access.from,
@@ -194,10 +234,10 @@ impl<'a> Facts<'a> {
         all.iter().copied().filter(|o| known(o.output) && known(o.input)).collect()
     }
 
-    /// Whether two values begin at the same byte.
+    /// Whether the bytes of two values are the same, as far as both have some.
     pub(super) fn same_place(&self, a: ValueId, b: ValueId) -> bool {
         let (a, b) = (self.value(a), self.value(b));
-        a.at.is_some() && a.at == b.at
+        a.at.is_some() && (a.at, a.rows) == (b.at, b.rows)
     }
 
     /// Finds the bytes of every root, and of its views with it.
@@ -207,7 +247,7 @@ impl<'a> Facts<'a> {
         let mut at: Vec<Option<At>> = Vec::with_capacity(self.values.len());
         for value in self.ids() {
             let own = self.value(value);
-            let needs = own.bytes.checked_add(own.guard);
+            let needs = own.layout(0).hull(Span::new(0, own.bytes)).hi.checked_add(own.guard);
             at.push(match self.plan.places.get(value.index()) {
                 Some(Place::Bank(slot)) if slot.bank.index() < banks => {
                     Some(At { space: slot.bank.0, first: slot.offset })
@@ -231,7 +271,8 @@ impl<'a> Facts<'a> {
             let fact = self.value(value);
             let at = at[fact.root.index()].and_then(|at| {
                 let first = at.first.checked_add(fact.offset)?;
-                first.checked_add(fact.bytes)?.checked_add(fact.guard)?;
+                let bytes = if fact.rows.is_none() { fact.bytes } else { 0 };
+                first.checked_add(bytes)?.checked_add(fact.guard)?;
                 Some(At { first, ..at })
             });
             self.values[value.index()].at = at;
@@ -284,6 +325,11 @@ impl<'a> Facts<'a> {
     }
 
     fn check_declarations(&self, found: &mut Vec<Violation>) {
+        if self.program.execution() != Execution::InOrder {
+            let why = "a view of rows where steps are not in order";
+            let rows = self.ids().filter(|value| self.value(*value).rows.is_some());
+            found.extend(rows.map(|v| Violation::BadProgram { step: None, value: Some(v), why }));
+        }
         for step in (0..self.program.steps()).map(StepId::new) {
             for access in self.program.accesses(step).iter() {
                 let value = Some(access.value);
@@ -317,6 +363,9 @@ impl<'a> Facts<'a> {
             Some("an access from a step that is unknown")
         } else if matches!(access.until, Until::After(step) if unknown(step)) {
             Some("an access until a step that is unknown")
+        } else if access.kind == AccessKind::Write && fact.rows.is_some_and(|rows| rows.pitch == 0)
+        {
+            Some("a write of rows that are the same bytes")
         } else if access.until == Until::Writes && access.kind == AccessKind::Write {
             Some("a write that is over before its step writes")
         } else {

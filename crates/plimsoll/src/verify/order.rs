@@ -14,7 +14,7 @@ use super::bytes::Bytes;
 use super::facts::Facts;
 use super::violation::Violation;
 use crate::ids::StepId;
-use crate::program::{Access, AccessKind, Until};
+use crate::program::{AccessKind, Until};
 
 /// The position of every step, if the schedule is a permutation of the steps.
 pub(super) fn positions(facts: &Facts, found: &mut Vec<Violation>) -> Option<Vec<u32>> {
@@ -147,22 +147,26 @@ fn touched(
 
 /// The bytes of roots that a step touches; reads first.
 pub(super) fn touches(facts: &Facts, step: StepId) -> Vec<Touch> {
-    let resolve = |access: &Access| {
-        let fact = facts.values.get(access.value.index())?;
+    let mut all = Vec::new();
+    let known = |s: &StepId| s.index() < facts.program.steps();
+    for access in facts.program.accesses(step).iter() {
+        let Some(fact) = facts.values.get(access.value.index()) else { continue };
         let bytes = access.bytes.unwrap_or(Span::new(0, fact.bytes));
-        let known = |s: &StepId| s.index() < facts.program.steps();
-        Some(Touch {
+        let touch = |span: Span| Touch {
             root: fact.root.index(),
-            span: bytes.shifted(fact.offset),
+            span,
             kind: access.kind,
             begin: access.from.filter(known).unwrap_or(step),
             over: match access.until {
                 Until::After(last) if known(&last) => last,
                 _ => step,
             },
-        })
-    };
-    let mut all: Vec<Touch> = facts.program.accesses(step).iter().filter_map(resolve).collect();
+        };
+        match fact.rows {
+            None => all.push(touch(bytes.shifted(fact.offset))),
+            Some(_) => all.extend(fact.spans_of_root(bytes).into_iter().map(touch)),
+        }
+    }
     all.sort_by_key(|touch| touch.kind == AccessKind::Write);
     all
 }

@@ -8,6 +8,8 @@
 //! - A thing ends at its offset plus the larger of its place's bytes and its own bytes with guard;
 //!   the size of a bank is the highest such end.
 
+use plimsoll_pack::Span;
+
 use super::facts::Facts;
 use super::violation::{Counted, Thing, Violation};
 use crate::ids::{BankId, StepId, ValueId};
@@ -72,7 +74,8 @@ impl Check<'_, '_> {
         if let Place::Bank(slot) = place {
             let own = if fact.root == value { Some(self.facts.plan.align) } else { None };
             let align = info.align.or(own).unwrap_or(1);
-            self.slot(Thing::Value(value), slot, info.bytes, info.guard, align);
+            let bytes = fact.layout(0).hull(Span::new(0, info.bytes)).len();
+            self.slot(Thing::Value(value), slot, bytes, info.guard, align);
         }
     }
 
@@ -164,6 +167,10 @@ impl Check<'_, '_> {
     fn overwrites(&mut self, step: StepId) {
         for overwrite in self.facts.overwrites(step).into_iter().filter(|o| o.must) {
             let (output, input) = (overwrite.output, overwrite.input);
+            if [output, input].iter().any(|value| self.facts.value(*value).rows.is_some()) {
+                let (step, value, why) = (Some(step), Some(output), "an overwrite of rows");
+                self.found.push(Violation::BadProgram { step, value, why });
+            }
             if self.facts.value(input).bytes < self.facts.value(output).bytes {
                 let why = "an overwrite of a value that is smaller";
                 let (step, value) = (Some(step), Some(output));

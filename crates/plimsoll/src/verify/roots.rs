@@ -3,11 +3,11 @@
 
 use super::violation::Violation;
 use crate::ids::{StepId, ValueId};
-use crate::program::{Program, ValueInfo};
+use crate::program::{Layout, Program, ValueInfo};
 
-/// The root of every value and its first byte there.
-pub(super) fn roots(infos: &[ValueInfo], found: &mut Vec<Violation>) -> Vec<(ValueId, u64)> {
-    let mut roots: Vec<Option<(ValueId, u64)>> = vec![None; infos.len()];
+/// The root of every value and which bytes of it the value is.
+pub(super) fn roots(infos: &[ValueInfo], found: &mut Vec<Violation>) -> Vec<(ValueId, Layout)> {
+    let mut roots: Vec<Option<(ValueId, Layout)>> = vec![None; infos.len()];
     let mut walked_for = vec![usize::MAX; infos.len()];
     let mut path = Vec::new();
     for start in 0..infos.len() {
@@ -16,15 +16,15 @@ pub(super) fn roots(infos: &[ValueInfo], found: &mut Vec<Violation>) -> Vec<(Val
             if let Some(known) = roots[at] {
                 break known;
             }
-            let own = (ValueId::new(at), 0);
+            let own = (ValueId::new(at), Layout::WHOLE);
             let fault = match infos[at].view_of {
                 None => None,
                 Some(_) if walked_for[at] == start => Some("a view of itself"),
                 Some(view) if view.of.index() >= infos.len() => Some("a view of an unknown value"),
                 Some(view) => {
                     let whole = infos[view.of.index()].bytes;
-                    let end = view.offset.checked_add(infos[at].bytes);
-                    if end.is_some_and(|end| end <= whole) {
+                    let overflows = view.offset.checked_add(infos[at].bytes).is_none();
+                    if !overflows && view.fits(infos[at].bytes, whole) {
                         walked_for[at] = start;
                         path.push(at);
                         at = view.of.index();
@@ -41,8 +41,14 @@ pub(super) fn roots(infos: &[ValueInfo], found: &mut Vec<Violation>) -> Vec<(Val
         };
         while let Some(below) = path.pop() {
             if roots[below].is_none() {
-                let offset = infos[below].view_of.map_or(0, |view| view.offset);
-                end = (end.0, end.1 + offset);
+                let view = infos[below].view_of;
+                let layout = view.and_then(|view| end.1.view(&view, infos[below].bytes));
+                if layout.is_none() {
+                    let (value, why) = (ValueId::new(below), "a view of rows that are not whole");
+                    found.push(Violation::BadProgram { step: None, value: Some(value), why });
+                }
+                let own = (ValueId::new(below), Layout::WHOLE);
+                end = layout.map_or(own, |layout| (end.0, layout));
                 roots[below] = Some(end);
             } else {
                 end = roots[below].unwrap_or(end);
@@ -53,7 +59,7 @@ pub(super) fn roots(infos: &[ValueInfo], found: &mut Vec<Violation>) -> Vec<(Val
 }
 
 /// For every root the first of those that must overwrite one another.
-pub(super) fn families(program: &dyn Program, roots: &[(ValueId, u64)]) -> Vec<ValueId> {
+pub(super) fn families(program: &dyn Program, roots: &[(ValueId, Layout)]) -> Vec<ValueId> {
     let mut heads: Vec<ValueId> = (0..roots.len()).map(ValueId::new).collect();
     for step in (0..program.steps()).map(StepId::new) {
         for overwrite in program.overwrites(step).iter().filter(|o| o.must) {

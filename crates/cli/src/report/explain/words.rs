@@ -13,6 +13,7 @@ pub(super) fn kind(action: &Action) -> &'static str {
         Action::Effort => "effort",
         Action::InPlace => "in_place",
         Action::InPlaceAt(_) => "in_place_at",
+        Action::Strided => "strided",
         Action::JoinConcats => "join_concats",
         Action::ReclaimInputs => "reclaim_inputs",
         Action::OutputsOutside => "outputs_outside",
@@ -42,6 +43,7 @@ pub(super) fn what(action: &Action, case: &Case, variants: &[Variant]) -> String
             let names: Vec<String> = nodes.iter().map(|(at, _)| node(at)).collect();
             format!("let {} work in place, if its kernel can", names.join(", "))
         }
+        Action::Strided => "read and write rows that are apart instead of copying them".to_owned(),
         Action::JoinConcats => {
             "make the inputs of concats in their places in the output".to_owned()
         }
@@ -95,6 +97,7 @@ pub(super) fn how(action: &Action, case: &Case, variants: &[Variant]) -> Option<
         Action::InPlace => {
             Some("--kernels standard, without --no-in-place and --own-bytes".to_owned())
         }
+        Action::Strided => Some("--kernels strided".to_owned()),
         Action::JoinConcats => Some("--concat join".to_owned()),
         Action::ReclaimInputs => Some("--reclaim-inputs".to_owned()),
         Action::OutputsOutside => Some(format!("--place {}", others(case.options.place))),

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use plimsoll::explain::{What, account, alive, peaks};
-use plimsoll::{Best, Execution, Ordering, Program, ValueId};
+use plimsoll::{Best, Execution, Graph, NodeId, Op, Ordering, Program, ValueId};
 use plimsoll_pack::Limit;
 
 use super::{Boundaries, PlanReport, Split};
@@ -89,7 +89,7 @@ impl PlanReport<'_> {
         }
         let Best { vanished, moved_bytes, moved_before, .. } = self.asked.best;
         if !vanished.is_empty() {
-            let what = count(vanished.len(), "concat is", "concats are", "made in place");
+            let what = vanished_in_words(&self.asked.best.graph, vanished);
             let moved =
                 format!("{} instead of {}", size::short(*moved_bytes), size::short(*moved_before));
             line(out, "joined", &format!("{what}: copies move {moved} in a run"))?;
@@ -213,6 +213,19 @@ fn where_bytes_are(Split { inside, outside }: Split) -> String {
         (inside, outside) => {
             format!("{} in the arena, {} outside", size::long(inside), size::long(outside))
         }
+    }
+}
+
+/// How many concats are made in place, and how many other nodes are views of rows.
+fn vanished_in_words(graph: &Graph, vanished: &[NodeId]) -> String {
+    let is_concat = |node: &&NodeId| matches!(graph.node(**node).op, Op::Concat { .. });
+    let concats = vanished.iter().filter(is_concat).count();
+    let made = count(concats, "concat is", "concats are", "made in place");
+    let rows = count(vanished.len() - concats, "part is", "parts are", "in rows");
+    match (concats, vanished.len() - concats) {
+        (_, 0) => made,
+        (0, _) => rows,
+        _ => format!("{made}, {rows}"),
     }
 }
 

@@ -132,15 +132,21 @@ impl Replay<'_, '_> {
                 if !comes || fact.elided {
                     continue;
                 }
-                let Some((space, span)) = self.facts.span(value) else { continue };
                 let now = self.time(Point(0));
-                let (owner, thing, span) = if guards {
-                    let junk = Thing::Guard(value);
-                    (junk, junk, Span::new(span.hi, span.hi + fact.guard))
+                let (owner, thing) = if guards {
+                    (Thing::Guard(value), Thing::Guard(value))
                 } else {
-                    (Thing::Value(fact.root), Thing::Value(value), span)
+                    (Thing::Value(fact.root), Thing::Value(value))
                 };
-                self.write(space, span, Write { owner, thing, step: None, begin: now, end: now });
+                let Some((space, mut spans)) = self.facts.spans(value) else { continue };
+                if guards {
+                    let end = spans.last().map_or(0, |last| last.hi);
+                    spans = vec![Span::new(end, end + fact.guard)];
+                }
+                for span in spans {
+                    let write = Write { owner, thing, step: None, begin: now, end: now };
+                    self.write(space, span, write);
+                }
             }
         }
     }
@@ -287,24 +293,26 @@ impl Replay<'_, '_> {
         let mut pieces = std::mem::take(&mut self.pieces);
         for value in self.facts.ids() {
             let fact = self.facts.value(value);
-            let Some((space, span)) = self.facts.span(value).filter(|_| fact.output) else {
+            let Some((space, spans)) = self.facts.spans(value).filter(|_| fact.output) else {
                 continue;
             };
             let root = self.facts.value(fact.root);
             let any_run = root.life == Life::Resident;
-            self.bytes[space as usize].list(span, &mut pieces);
-            for (piece, stamp) in &pieces {
-                let own = stamp.filter(|s| s.owner == Thing::Value(fact.root));
-                if own.is_some_and(|s| s.ready <= now && (any_run || s.run == self.run)) {
-                    continue;
+            for span in spans {
+                self.bytes[space as usize].list(span, &mut pieces);
+                for (piece, stamp) in &pieces {
+                    let own = stamp.filter(|s| s.owner == Thing::Value(fact.root));
+                    if own.is_some_and(|s| s.ready <= now && (any_run || s.run == self.run)) {
+                        continue;
+                    }
+                    let by = stamp.filter(|s| s.owner != Thing::Value(fact.root));
+                    let by = by.map(|s| Culprit { thing: s.owner, step: s.by });
+                    if root.protected && by.is_some_and(|b| !self.same_family(fact.root, b.thing)) {
+                        continue;
+                    }
+                    let at = self.facts.region(space, *piece);
+                    self.found.push(Violation::OutputLost { value, by, at });
                 }
-                let by = stamp.filter(|s| s.owner != Thing::Value(fact.root));
-                let by = by.map(|s| Culprit { thing: s.owner, step: s.by });
-                if root.protected && by.is_some_and(|b| !self.same_family(fact.root, b.thing)) {
-                    continue;
-                }
-                let at = self.facts.region(space, *piece);
-                self.found.push(Violation::OutputLost { value, by, at });
             }
         }
         self.pieces = pieces;

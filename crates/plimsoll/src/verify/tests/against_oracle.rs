@@ -220,7 +220,7 @@ fn break_something(rng: &mut Rng, program: &mut TestProgram, plan: &mut Plan) {
         0 => info.bytes = number,
         1 => info.guard = number,
         2 => info.align = Some(number),
-        3 => info.view_of = Some(View { of: value, offset: number }),
+        3 => info.view_of = Some(View::new(value, number)),
         4 => info.elided = !info.elided,
         5 => program.steps[step].accesses.push(Access::write(value)),
         6 => program.steps[step].after.push(other),

@@ -422,8 +422,8 @@ fn programs_that_break_the_rules_do_not_panic() {
     program.access(S[2], b, AccessKind::Read).from = Some(StepId(77));
     program.steps[2].after.push(StepId(78));
     program.overwrite(S[2], lost, a, true);
-    program.values[0].view_of = Some(View { of: b, offset: 0 });
-    program.values[1].view_of = Some(View { of: a, offset: 0 });
+    program.values[0].view_of = Some(View::new(b, 0));
+    program.values[1].view_of = Some(View::new(a, 0));
     for execution in [Execution::InOrder, Execution::Partial, Execution::Queues] {
         program.execution = execution;
         let mut plan = at(&line(execution).0, &[0, 8, 16]);

@@ -81,7 +81,8 @@ impl Check<'_> {
         let guard = if kind == AccessKind::Write { fact.guard } else { 0 };
         let inside = match (self.facts.plan.places.get(access.value.index()), access.bank) {
             (Some(Place::Bank(slot)), Some(bank)) => {
-                let end = slot.offset.saturating_add(fact.bytes).saturating_add(guard);
+                let hull = fact.layout(slot.offset).hull(Span::new(0, fact.bytes));
+                let end = hull.hi.saturating_add(guard);
                 slot.bank.0 == bank && slot.offset <= access.span.lo && access.span.hi <= end
             }
             (Some(Place::External | Place::Outside { .. }), None) => {
@@ -117,8 +118,9 @@ impl Check<'_> {
             if kind == AccessKind::Write && span.hi == of.bytes {
                 span.hi = span.hi.saturating_add(of.guard);
             }
-            let span = span.shifted(of.offset);
-            rest = rest.into_iter().flat_map(|part| without(part, span)).collect();
+            for span in of.spans_of_root(span) {
+                rest = rest.into_iter().flat_map(|part| without(part, span)).collect();
+            }
         }
         if let Some(part) = rest.first().filter(|part| !part.is_empty()) {
             let (value, write) = (access.value, kind == AccessKind::Write);
