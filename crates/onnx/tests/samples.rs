@@ -134,3 +134,22 @@ fn attributes_of_old_become_operands() {
     let fill = Operator::Fill { dtype: Dtype::F32, value: 1.0 };
     assert_eq!(node(&model, "fill").operator, fill);
 }
+
+#[test]
+fn rows_are_as_many_as_the_caller_likes() {
+    let model = sample("encoder.onnx");
+    let seq = Axis::Symbol("seq".to_owned());
+    let [x, y] = ["x", "y"].map(|name| tensor(&model, name).dims.clone());
+    assert_eq!(x, Some(vec![seq, Axis::Known(32)]));
+    assert_eq!(y, None);
+    assert_eq!(inputs(&model, node(&model, "match")), ["q", "k.t"]);
+}
+
+#[test]
+fn a_cache_comes_in_and_goes_out() {
+    let model = sample("decoder.onnx");
+    let update = node(&model, "update");
+    assert_eq!(inputs(&model, update), ["past", "position", "row"]);
+    assert_eq!(update.outputs, [Some(model.body.outputs[1])]);
+    assert_eq!(tensor(&model, "past").dims, Some([64, 32].map(Axis::Known).to_vec()));
+}

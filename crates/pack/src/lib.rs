@@ -49,4 +49,6 @@ mod pages {
     struct Readme;
     #[doc = include_str!("../../../docs/design.md")]
     struct Design;
+    #[doc = include_str!("../../../docs/guides/rectangles.md")]
+    struct Rectangles;
 }

@@ -80,3 +80,12 @@ pub use shape::{Dim, Elements, Shape};
 pub use shared::{SharedLayout, SharedLayoutError, SharedSlot};
 pub use verify::{Rejected, VerifiedPlan, Violation, verify, violations};
 pub use width::{UnknownWidth, Width};
+
+/// The pages whose examples are run as tests.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../docs/guides/runtime.md")]
+    struct Runtime;
+    #[doc = include_str!("../../../docs/guides/one-allocation.md")]
+    struct OneAllocation;
+}

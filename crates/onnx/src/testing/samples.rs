@@ -1,10 +1,11 @@
 //! Small models that are kept in `corpus/models`.
 
 use super::{
-    BOOL, F32, I64, body, float, graph, import, int, ints, list, model, node, reference, stored,
-    tensor, value,
+    BOOL, F32, I64, body, float, graph, import, int, ints, list, model, node, reference, shaped,
+    stored, tensor, value,
 };
 use crate::proto::attribute_proto::AttributeType;
+use crate::proto::tensor_shape_proto::dimension;
 use crate::proto::{FunctionProto, ModelProto, NodeProto, TensorProto};
 
 /// Every sample with the name of its file.
@@ -15,6 +16,8 @@ pub fn samples() -> Vec<(&'static str, ModelProto)> {
         ("bodies.onnx", bodies()),
         ("functions.onnx", functions()),
         ("version9.onnx", version9()),
+        ("encoder.onnx", encoder()),
+        ("decoder.onnx", decoder()),
     ]
 }
 
@@ -206,4 +209,54 @@ fn version9() -> ModelProto {
     let scales = [1f32, 1.0, 2.0, 2.0].iter().flat_map(|scale| scale.to_le_bytes()).collect();
     graph.initializer = vec![stored("scales", F32, &[4], scales), list("dims", &[1])];
     model(9, graph)
+}
+
+/// Attention and two products over as many rows as the caller likes: `seq`.
+fn encoder() -> ModelProto {
+    let rows = |name| {
+        let dims = [dimension::Value::DimParam("seq".to_owned()), dimension::Value::DimValue(32)];
+        shaped(name, F32, dims.map(Some).to_vec())
+    };
+    let mut weights = Weights(2);
+    let square = ["w.q", "w.k", "w.v"].map(|name| weights.tensor(name, &[32, 32]));
+    let others = [weights.tensor("w.up", &[32, 128]), weights.tensor("w.down", &[128, 32])];
+    let nodes = vec![
+        node("queries", "MatMul", &["x", "w.q"], &["q"]),
+        node("keys", "MatMul", &["x", "w.k"], &["k"]),
+        node("values", "MatMul", &["x", "w.v"], &["v"]),
+        node("turn", "Transpose", &["k"], &["k.t"]).with(ints("perm", &[1, 0])),
+        node("match", "MatMul", &["q", "k.t"], &["scores"]),
+        node("softmax", "Softmax", &["scores"], &["shares"]).with(int("axis", 1)),
+        node("mix", "MatMul", &["shares", "v"], &["mixed"]),
+        node("residual", "Add", &["mixed", "x"], &["h"]),
+        node("up", "MatMul", &["h", "w.up"], &["wide"]),
+        node("relu", "Relu", &["wide"], &["wide.a"]),
+        node("down", "MatMul", &["wide.a", "w.down"], &["narrow"]),
+        node("out", "Add", &["narrow", "h"], &["y"]),
+    ];
+    let mut graph = graph(vec![rows("x")], vec![rows("y")], nodes);
+    graph.initializer = square.into_iter().chain(others).collect();
+    model(17, graph)
+}
+
+/// One step of decoding: a row of a cache of 64 is replaced, and all of them are looked at.
+fn decoder() -> ModelProto {
+    let mut weights = Weights(3);
+    let nodes = vec![
+        node("key", "MatMul", &["x", "w.k"], &["row"]),
+        node("update", "ScatterND", &["past", "position", "row"], &["present"]),
+        node("turn", "Transpose", &["present"], &["keys"]).with(ints("perm", &[1, 0])),
+        node("match", "MatMul", &["x", "keys"], &["scores"]),
+        node("softmax", "Softmax", &["scores"], &["shares"]).with(int("axis", 1)),
+        node("mix", "MatMul", &["shares", "present"], &["y"]),
+    ];
+    let inputs = vec![
+        value("x", F32, &[1, 32]),
+        value("position", I64, &[1, 1]),
+        value("past", F32, &[64, 32]),
+    ];
+    let outputs = vec![value("y", F32, &[1, 32]), value("present", F32, &[64, 32])];
+    let mut graph = graph(inputs, outputs, nodes);
+    graph.initializer = vec![weights.tensor("w.k", &[32, 32])];
+    model(17, graph)
 }
