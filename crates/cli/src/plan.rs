@@ -17,7 +17,7 @@ use crate::input::Source;
 use crate::noted_onnx;
 use crate::output::{self, Output, OutputArgs};
 use crate::planning::{Planned, PlanningArgs, Subject};
-use crate::report::{Asked, PlanReport, bold, write_title};
+use crate::report::{Asked, PlanReport, bold, plain, write_title};
 use crate::{Answer, size};
 
 const EXAMPLES: &str = "\
@@ -135,6 +135,11 @@ impl output::Format for Format {
 }
 
 impl Format {
+    /// Whether a value is one stretch of bytes there, or nothing.
+    fn wants_stretches(self) -> bool {
+        matches!(self, Format::H | Format::Rs | Format::Tflm | Format::TflmJson)
+    }
+
     /// Which arguments for devices it has a use for.
     fn uses(self) -> Uses {
         Uses {
@@ -192,6 +197,12 @@ impl Args {
         told: Told,
     ) -> Result<Answer> {
         let PlanReport { source, program, plan, .. } = *report;
+        if output.format.wants_stretches()
+            && let Some(value) = report.first_of_rows()
+        {
+            let name = plain(&program.value_name(value));
+            bail!("{source}: {name} is in rows that are apart, which this form has no words for");
+        }
         let banks = &subject.options.banks;
         let all = |text: &str| output.write(|out| out.write_all(text.as_bytes()));
         match output.format {

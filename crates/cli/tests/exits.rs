@@ -643,3 +643,22 @@ fn weights_that_will_not_be_found_are_noted() {
     assert_eq!(said("noted.onnx"), "");
     assert!(said("elsewhere/noted.onnx").contains("net.onnx: its weights are in other files"));
 }
+
+#[test]
+fn rows_that_are_apart_are_refused_where_there_are_no_words_for_them() {
+    let folder = folder("rows");
+    let model = path(&folder, "rows.plim");
+    let lines = "plim 1\ninput x: f32[8, 8]\na: f32[8, 8] = matmul(x, x)\n\
+        b: f32[8, 8] = matmul(x, x)\nc: f32[8, 16] = concat(a, b, axis=1)\n\
+        y: f32[8, 8] = matmul(c, x)\noutput y\n";
+    fs::write(&model, lines).expect("a model");
+    for name in ["plan.h", "plan.rs", "net.tflm", "net.tflm.json"] {
+        let file = path(&folder, name);
+        let output = plimsoll(&["plan", &model, "--kernels", "strided", "-o", &file]);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        let said = text(&output.stderr);
+        assert!(said.contains("a is in rows that are apart"), "{name}: {said}");
+        assert!(!Path::new(&file).exists(), "{name}");
+        stdout(&["plan", &model, "-o", &file]);
+    }
+}

@@ -75,6 +75,14 @@ impl<'a> PlanReport<'a> {
         found
     }
 
+    /// The first value that is not one stretch of bytes.
+    pub(crate) fn first_of_rows(&self) -> Option<ValueId> {
+        let in_rows = |value: &ValueId| {
+            self.program.value(*value).view_of.is_some_and(|view| view.rows.is_some())
+        };
+        (0..self.program.values()).map(ValueId::new).find(in_rows)
+    }
+
     /// Why the answer is no, in a line; `None` if it is yes.
     pub(crate) fn refusal(&self) -> Option<String> {
         let (arena, bound) = (self.totals.arena_bytes, self.totals.lower_bound_bytes);
