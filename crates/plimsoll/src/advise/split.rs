@@ -66,7 +66,7 @@ fn segment(graph: &Graph, readers: &[Vec<NodeId>], nodes: &[NodeId]) -> Option<S
             && !graph.outputs().contains(&made);
         let fits = inside != (made == exit)
             && rows_of(graph, made)?.count == rows.count
-            && operands(graph, *node).is_some();
+            && parts_suffice(graph, *node, nodes)?;
         if !fits {
             return None;
         }
@@ -75,6 +75,18 @@ fn segment(graph: &Graph, readers: &[Vec<NodeId>], nodes: &[NodeId]) -> Option<S
         }
     }
     Some(Segment { nodes: nodes.to_vec(), inside_bytes })
+}
+
+/// Whether a node of a segment needs no more than the same rows of what is made inside: nothing else
+/// of it is there.
+fn parts_suffice(graph: &Graph, node: NodeId, segment: &[NodeId]) -> Option<bool> {
+    let by_rows = operands(graph, node)?;
+    let is_inside = |input: &Option<ValueId>| {
+        let producer = input.and_then(|value| graph.producer(value));
+        producer.is_some_and(|producer| segment.contains(&producer))
+    };
+    let mut inputs = graph.node(node).inputs.iter().zip(by_rows);
+    Some(inputs.all(|(input, by_rows)| by_rows || !is_inside(input)))
 }
 
 /// The one output of a node, if it is ours to change.
@@ -235,10 +247,10 @@ impl Splitting<'_> {
             let by_rows = operands(self.graph, *id)?;
             let mut inputs = node.inputs.clone();
             for (input, by_rows) in inputs.iter_mut().zip(by_rows) {
-                let Some(value) = *input else { continue };
+                let Some(value) = input.filter(|_| by_rows) else { continue };
                 if let Some((_, inside)) = now.iter().find(|(whole, _)| *whole == value) {
                     *input = Some(*inside);
-                } else if by_rows {
+                } else {
                     let slice = self.slice(*id, value, rows, part)?;
                     now.push((value, slice));
                     *input = Some(slice);
