@@ -260,7 +260,8 @@ fn the_peak_of_random_pairs_is_accounted_for() {
         if let Some(before) = last.replace(text.clone()) {
             let diff = diff(&before, &text);
             let peak = &diff.peak;
-            let sum = |alive: &[plimsoll::diff::AtPeak]| alive.iter().map(|at| at.bytes).sum::<u64>();
+            let sum =
+                |alive: &[plimsoll::diff::AtPeak]| alive.iter().map(|at| at.bytes).sum::<u64>();
             let grown: u64 = peak.resized.iter().map(|of| of.change.after).sum();
             let shrunk: u64 = peak.resized.iter().map(|of| of.change.before).sum();
             assert_eq!(

@@ -238,10 +238,10 @@ impl Splitting<'_> {
             let by_rows = operands(self.graph, *id)?;
             let mut inputs = node.inputs.clone();
             for (input, by_rows) in inputs.iter_mut().zip(by_rows) {
-                let Some(value) = *input else { continue };
+                let Some(value) = input.filter(|_| by_rows) else { continue };
                 if let Some((_, inside)) = now.iter().find(|(whole, _)| *whole == value) {
                     *input = Some(*inside);
-                } else if by_rows {
+                } else {
                     let slice = self.slice(*id, value, rows, part)?;
                     now.push((value, slice));
                     *input = Some(slice);

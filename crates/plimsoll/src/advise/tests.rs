@@ -258,6 +258,25 @@ fn matrices_of_a_product_are_done_in_parts() {
 }
 
 #[test]
+fn what_needs_all_channels_is_not_made_of_some() {
+    let deep = graph(
+        "input x: f32[1, 8, 4, 4]\nparam w: f32[8, 8, 1, 1]\na: f32[1, 8, 4, 4] = relu(x)\n\
+         y: f32[1, 8, 4, 4] = conv(a, w)\noutput y\n",
+    );
+    let segments = split::segments(&deep, &topological_order(&deep), 1);
+    assert_eq!(segments.iter().map(|segment| segment.nodes.len()).collect::<Vec<_>>(), [1]);
+    // From outside both are there: some channels for `a`, all of them for `b`.
+    let beside = graph(
+        "input x: f32[1, 8, 4, 4]\nparam w: f32[8, 8, 1, 1]\na: f32[1, 8, 4, 4] = relu(x)\n\
+         b: f32[1, 8, 4, 4] = conv(x, w)\ny: f32[1, 8, 4, 4] = add(a, b)\noutput y\n",
+    );
+    let segments = split::segments(&beside, &topological_order(&beside), 2);
+    assert_eq!(segments[0].nodes.len(), 3);
+    let parted = split::in_parts(&beside, &[segments[0].nodes.clone()], 4).unwrap();
+    assert_eq!(run(&beside), run(&parted));
+}
+
+#[test]
 fn a_product_that_could_be_transposed_is_left_whole() {
     let square =
         graph("input x: f32[8, 8]\nparam w: f32[8, 8]\na: f32[8, 8] = matmul(x, w)\noutput a\n");
