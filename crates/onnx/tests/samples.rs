@@ -139,9 +139,7 @@ fn attributes_of_old_become_operands() {
 fn rows_are_as_many_as_the_caller_likes() {
     let model = sample("encoder.onnx");
     let seq = Axis::Symbol("seq".to_owned());
-    let [x, y] = ["x", "y"].map(|name| tensor(&model, name).dims.clone());
-    assert_eq!(x, Some(vec![seq, Axis::Known(32)]));
-    assert_eq!(y, None);
+    assert_eq!(tensor(&model, "x").dims, Some(vec![seq, Axis::Known(32)]));
     assert_eq!(inputs(&model, node(&model, "match")), ["q", "k.t"]);
 }
 
