@@ -121,10 +121,26 @@ impl Moment<'_> {
         Some(Action::InPlaceAt(vec![(self.node()?, overwrite)]))
     }
 
+    /// For each value the nodes that read it after the peak, in order of their ids.
+    fn later_readers(&self) -> Vec<Vec<NodeId>> {
+        let mut readers = vec![Vec::new(); self.graph().values().len()];
+        let order = self.order();
+        let mut later = order.into_iter().skip(self.position() + 1).collect::<Vec<_>>();
+        later.sort_unstable();
+        for node in later {
+            for value in self.graph().node(node).inputs.iter().flatten() {
+                let known: &mut Vec<NodeId> = &mut readers[value.index()];
+                if known.last() != Some(&node) {
+                    known.push(node);
+                }
+            }
+        }
+        readers
+    }
+
     /// Values that wait for somebody later, and are cheap to make.
     fn recomputed(&self) -> Vec<Action> {
-        let order = self.order();
-        let is_later = |node: &NodeId| order[self.position() + 1..].contains(node);
+        let later = self.later_readers();
         let waiting = self.alive.iter().filter(|alive| matches!(alive.why, Why::Waits { .. }));
         let made = waiting.flat_map(|alive| {
             // What was taken over in place was made by several nodes.
@@ -133,10 +149,7 @@ impl Moment<'_> {
         let mut actions = Vec::new();
         for value in made {
             let Some(node) = self.graph().producer(value) else { continue };
-            let readers = self.graph().node_ids().filter(|reader| {
-                self.graph().node(*reader).inputs.contains(&Some(value)) && is_later(reader)
-            });
-            let readers: Vec<NodeId> = readers.collect();
+            let readers = later[value.index()].clone();
             if !readers.is_empty() && recompute::elements(self.graph(), node).is_some() {
                 actions.push(Action::Recompute { node, readers });
             }
@@ -158,7 +171,9 @@ impl Moment<'_> {
         tried.extend(alone.map(|segment| vec![segment.nodes.clone()]));
         let peaks = peaks(&self.settled.plan, MOST_PEAKS);
         for percent in NEARLY {
-            let high = peaks.iter().filter(|p| p.bytes * 100 >= self.peak.bytes * percent);
+            let percents = |bytes: u64, percent: u64| u128::from(bytes) * u128::from(percent);
+            let least = percents(self.peak.bytes, percent);
+            let high = peaks.iter().filter(|peak| percents(peak.bytes, 100) >= least);
             let mut segments: Vec<Vec<NodeId>> = Vec::new();
             for position in high.filter_map(at) {
                 let mut around = split::segments(self.graph(), &order, position);

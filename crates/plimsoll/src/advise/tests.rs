@@ -153,6 +153,15 @@ fn half_precision_is_half_of_what_is_not_seen_from_outside() {
 }
 
 #[test]
+fn sizes_near_the_end_of_the_range_are_no_problem() {
+    let huge = "input x: f32[16]\na: f32[1073741824, 268435456] = matmul(x, x)\n\
+        y: f32[1073741824, 268435456] = matmul(a, x)\noutput y\n";
+    let settled = settled(huge);
+    assert_eq!(settled.arena_bytes(), 1 << 61);
+    assert!(advised(&settled).contains(&(11, (1 << 60) + (1 << 59), Cost::Result)));
+}
+
+#[test]
 fn a_budget_is_met_by_the_smallest_set_that_keeps_the_result() {
     let settled = settled(WIDE);
     assert!(matches!(fit(&settled, &[], 3072, &mut go_on), Fit::AsItIs));

@@ -53,36 +53,41 @@ pub enum Why {
 /// The values of an account, the largest first.
 #[must_use]
 pub fn alive(program: &dyn Program, plan: &Plan, account: &Account) -> Vec<Alive> {
-    let mut values: Vec<ValueId> = Vec::new();
+    let mut bytes = vec![0; program.values()];
     for piece in &account.pieces {
-        if let What::Value(value) = piece.what
-            && !values.contains(&value)
-        {
-            values.push(value);
+        if let What::Value(value) = piece.what {
+            bytes[value.index()] += piece.span.len();
         }
     }
     let uses = Uses::of(program, plan);
+    let (views, heirs) = (uses.views(), heirs(program, plan));
     let now = usize::try_from(account.point.0 / 2).unwrap_or(usize::MAX);
-    let mut alive: Vec<Alive> = values
-        .into_iter()
-        .map(|value| {
-            let bytes = account.bytes_of(value);
-            let takes_over =
-                |other: &ValueId| member(plan, *other).is_some_and(|m| m.1 == Some(value));
-            Alive {
-                value,
-                bytes,
-                made_by: uses.of[value.index()].first_write.map(|at| plan.schedule[at]),
-                last_read_by: uses.of[value.index()].reads.last().map(|at| plan.schedule[*at]),
-                why: uses.why(plan, value, now),
-                in_place_of: member(plan, value).and_then(|member| member.1),
-                taken_over_by: (0..program.values()).map(ValueId::new).filter(takes_over).collect(),
-                views: uses.views_of(value),
-            }
+    let there = (0..program.values()).map(ValueId::new).filter(|value| bytes[value.index()] > 0);
+    let mut alive: Vec<Alive> = there
+        .map(|value| Alive {
+            value,
+            bytes: bytes[value.index()],
+            made_by: uses.of[value.index()].first_write.map(|at| plan.schedule[at]),
+            last_read_by: uses.of[value.index()].reads.last().map(|at| plan.schedule[*at]),
+            why: uses.why(plan, value, now),
+            in_place_of: member(plan, value).and_then(|member| member.1),
+            taken_over_by: heirs[value.index()].clone(),
+            views: views[value.index()].clone(),
         })
         .collect();
     alive.sort_by_key(|alive| (std::cmp::Reverse(alive.bytes), alive.value));
     alive
+}
+
+/// For each value those that take over its bytes.
+fn heirs(program: &dyn Program, plan: &Plan) -> Vec<Vec<ValueId>> {
+    let mut heirs = vec![Vec::new(); program.values()];
+    for value in (0..program.values()).map(ValueId::new) {
+        if let Some((_, Some(before))) = member(plan, value) {
+            heirs[before.index()].push(value);
+        }
+    }
+    heirs
 }
 
 fn member(plan: &Plan, value: ValueId) -> Option<(BufferId, Option<ValueId>)> {
@@ -158,8 +163,14 @@ impl Uses {
         if user.reads.contains(&now) && !kept { Why::Read } else { Why::Kept }
     }
 
-    fn views_of(&self, value: ValueId) -> Vec<ValueId> {
-        let views = self.roots.iter().enumerate().filter(|(_, root)| **root == value);
-        views.map(|(view, _)| ValueId::new(view)).filter(|view| *view != value).collect()
+    /// For each value the views of it.
+    fn views(&self) -> Vec<Vec<ValueId>> {
+        let mut views = vec![Vec::new(); self.roots.len()];
+        for (value, root) in self.roots.iter().enumerate() {
+            if root.index() != value {
+                views[root.index()].push(ValueId::new(value));
+            }
+        }
+        views
     }
 }

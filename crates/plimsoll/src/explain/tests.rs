@@ -93,3 +93,27 @@ fn what_is_kept_says_so_and_outputs_stay() {
         assert_eq!(whys, expected.map(|(name, why)| (name.to_owned(), why)));
     });
 }
+
+#[test]
+fn whose_bytes_a_value_has_and_who_has_its_bytes_next() {
+    let lines = "input x: f32[16]\na: f32[16] = matmul(x, x)\nb: f32[16] = relu(a)\n\
+        v: f32[4, 4] = reshape(b)\nc: f32[64] = matmul(v, x)\nd: f32[16] = relu(b)\n\
+        y: f32[16] = matmul(c, d)\noutput y\n";
+    planned(lines, &Options::default(), |program, plan| {
+        let at = plan.schedule.iter().position(|step| program.step_name(*step) == "c").unwrap();
+        let account = account(program, plan, Point(2 * at as u64 + 1));
+        let alive = alive(program, plan, &account);
+        let value = |name: &str| program.value_by_name(name).unwrap();
+        let seen: Vec<_> = alive
+            .iter()
+            .map(|a| (a.value, a.bytes, a.in_place_of, a.taken_over_by.clone(), a.views.clone()))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                (value("c"), 256, None, vec![], vec![]),
+                (value("b"), 64, Some(value("a")), vec![value("d")], vec![value("v")]),
+            ]
+        );
+    });
+}
