@@ -118,7 +118,7 @@ fn a_comparison_has_times_unless_they_are_left_out() {
     assert!(header.ends_with(",status,best,search_seconds,seconds"), "{header}");
     for line in lines {
         let seconds = line.rsplit(',').take(2).map(|cell| cell.parse::<f64>().expect("a time"));
-        assert!(seconds.clone().all(|seconds| seconds >= 0.0 && seconds < 60.0), "{line}");
+        assert!(seconds.clone().all(|seconds| (0.0..60.0).contains(&seconds)), "{line}");
     }
     let untimed = compared(&["--no-time"]);
     assert_eq!(untimed, compared(&["--no-time"]));

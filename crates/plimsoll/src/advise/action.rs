@@ -154,22 +154,19 @@ impl Action {
     /// Whether a run computes what it did before, all of it, in one arena.
     #[must_use]
     pub fn keeps_result(&self) -> bool {
-        match self {
-            Action::Half(_) | Action::Smaller(_) | Action::SecondBank(_) => false,
-            _ => true,
-        }
+        !matches!(self, Action::Half(_) | Action::Smaller(_) | Action::SecondBank(_))
     }
 
     /// Whether it changes the graph, so that ids are others afterwards.
     pub(super) fn changes_graph(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Action::InPlaceAt(_)
-            | Action::Recompute { .. }
-            | Action::Split { .. }
-            | Action::Smaller(_)
-            | Action::Half(_) => true,
-            _ => false,
-        }
+                | Action::Recompute { .. }
+                | Action::Split { .. }
+                | Action::Smaller(_)
+                | Action::Half(_)
+        )
     }
 
     /// Of how many actions of this kind it is worth telling.

@@ -26,7 +26,7 @@ pub enum Fit {
     /// As it is.
     AsItIs,
     /// With these actions.
-    With(Reached),
+    With(Box<Reached>),
     /// By nothing that was tried.
     No(Box<Refusal>),
 }
@@ -69,7 +69,8 @@ pub fn fit(settled: &Settled, variants: &[Variant], budget: u64, watch: &mut Wat
             sets.sort_by_key(|set| (set.settled.arena_bytes(), set.rank()));
             let fitting = sets.iter().filter(|set| set.settled.arena_bytes() <= budget);
             if let Some(found) = fitting.min_by_key(|set| (set.rank(), set.settled.arena_bytes())) {
-                return Fit::With(needed(settled, found, variants, budget));
+                let needed = needed(settled, found, variants, budget);
+                return Fit::With(Box::new(needed));
             }
             sets.truncate(BEAM);
             if let Some(best) = sets.first()

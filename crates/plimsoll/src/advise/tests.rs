@@ -11,8 +11,7 @@ fn graph(lines: &str) -> Graph {
 
 /// A case in the order of the file, without padding.
 fn case(lines: &str) -> Case {
-    let mut options = Options::default();
-    options.align = 1;
+    let options = Options { align: 1, ..Options::default() };
     Case {
         graph: graph(lines),
         lowering: LoweringOptions::default(),
@@ -206,8 +205,8 @@ fn rewritten_graphs_compute_the_same() {
     for at in 0..order.len() {
         for segment in split::segments(&wide, &order, at) {
             for parts in [2, 4, 6] {
-                let parted =
-                    split::in_parts(&wide, &[segment.nodes.clone()], parts).expect("it is a graph");
+                let parted = split::in_parts(&wide, std::slice::from_ref(&segment.nodes), parts)
+                    .expect("it is a graph");
                 assert_eq!(run(&wide), run(&parted), "{segment:?} in {parts}");
                 tried += 1;
             }
@@ -220,8 +219,8 @@ fn rewritten_graphs_compute_the_same() {
         let segments = split::segments(&image, &order, at);
         assert!(!segments.is_empty(), "step {at}");
         for segment in segments {
-            let parted =
-                split::in_parts(&image, &[segment.nodes.clone()], 4).expect("it is a graph");
+            let parted = split::in_parts(&image, std::slice::from_ref(&segment.nodes), 4)
+                .expect("it is a graph");
             assert_eq!(run(&image), run(&parted), "{segment:?}");
         }
     }
@@ -230,7 +229,8 @@ fn rewritten_graphs_compute_the_same() {
     let all = (0..order.len()).flat_map(|at| split::segments(&mixed, &order, at));
     let mut longest = 0;
     for segment in all {
-        let parted = split::in_parts(&mixed, &[segment.nodes.clone()], 2).expect("it is a graph");
+        let parted = split::in_parts(&mixed, std::slice::from_ref(&segment.nodes), 2)
+            .expect("it is a graph");
         assert_eq!(run(&mixed), run(&parted), "{segment:?}");
         longest = longest.max(segment.nodes.len());
     }

@@ -138,7 +138,9 @@ impl Uses {
         for (value, root) in roots.iter().enumerate() {
             of[root.index()].until_end |= program.value(ValueId::new(value)).output;
         }
-        of.iter_mut().for_each(|user| user.reads.sort_unstable());
+        for user in &mut of {
+            user.reads.sort_unstable();
+        }
         Uses { of, roots }
     }
 

@@ -33,34 +33,9 @@ impl ExplainReport<'_> {
         let account = account(&program, plan, peak.point);
         write_alive(out, story, &alive(&program, plan, &account))?;
         write_account(out, &account, self.settled.arena_bytes() + self.settled.spilled_bytes())?;
-        self.write_runners_up(out, story, others)?;
+        write_runners_up(out, story, others)?;
         self.write_fit(out)?;
         self.write_advice(out)
-    }
-
-    fn write_runners_up(
-        &self,
-        out: &mut dyn Write,
-        story: Story<'_>,
-        others: &[Peak],
-    ) -> io::Result<()> {
-        if others.is_empty() {
-            return Ok(());
-        }
-        title(out, "If that fell, these would show")?;
-        for peak in others {
-            let account = account(story.program, story.plan, peak.point);
-            let alive = alive(story.program, story.plan, &account);
-            let largest: Vec<String> =
-                alive.iter().take(3).map(|alive| story.value(alive.value)).collect();
-            let more = match alive.len() {
-                0..=3 => String::new(),
-                n => format!(" and {} more", n - 3),
-            };
-            let (bytes, when) = (peak.bytes, story.when(peak));
-            writeln!(out, "{bytes:>12}  {when}: {}{more}", largest.join(", "))?;
-        }
-        Ok(())
     }
 
     fn write_advice(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -160,6 +135,27 @@ impl ExplainReport<'_> {
         }
         Ok(())
     }
+}
+
+/// Writes the peaks that would show if the highest one fell.
+fn write_runners_up(out: &mut dyn Write, story: Story<'_>, others: &[Peak]) -> io::Result<()> {
+    if others.is_empty() {
+        return Ok(());
+    }
+    title(out, "If that fell, these would show")?;
+    for peak in others {
+        let account = account(story.program, story.plan, peak.point);
+        let alive = alive(story.program, story.plan, &account);
+        let largest: Vec<String> =
+            alive.iter().take(3).map(|alive| story.value(alive.value)).collect();
+        let more = match alive.len() {
+            0..=3 => String::new(),
+            n => format!(" and {} more", n - 3),
+        };
+        let (bytes, when) = (peak.bytes, story.when(peak));
+        writeln!(out, "{bytes:>12}  {when}: {}{more}", largest.join(", "))?;
+    }
+    Ok(())
 }
 
 /// Writes what is there at a moment, and why.
