@@ -451,3 +451,18 @@ fn a_limit_in_time_stops_a_search_and_says_so() {
     let json = |args: &[&str]| run(&[&["solve", &small, "--format", "json"], args].concat()).stdout;
     assert_eq!(json(&["--time-limit", "1h"]), json(&[]));
 }
+
+#[test]
+fn a_budget_is_answered_where_nothing_is_in_the_arena_and_where_time_is_over() {
+    let output = run_with_stdin(&["explain", "-", "--budget", "8"], "plim 1\n");
+    assert_eq!(code(&output), Some(0));
+    let said = "\nA budget of 8 bytes\nfits as it is, 8 bytes to spare\n";
+    assert!(text(&output.stdout).ends_with(said), "{}", text(&output.stdout));
+
+    let model = "plim 1\ninput x: f32[4]\ny: f32[4] = relu(x)\noutput y\n";
+    let shortest = ["explain", "-", "--budget", "8", "--time-limit", "0.000000001"];
+    let output = run_with_stdin(&shortest, model);
+    assert_eq!(code(&output), Some(1));
+    let said = "\nthe time was over before everything was tried\n";
+    assert!(text(&output.stdout).ends_with(said), "{}", text(&output.stdout));
+}

@@ -27,7 +27,8 @@ impl ExplainReport<'_> {
         line(out, "arena", &format!("{style}{arena}{style:#}, {status}"))?;
         let peaks = peaks(plan, 1 + RUNNERS_UP);
         let Some((peak, others)) = peaks.split_first() else {
-            return line(out, "peak", "none: nothing is ever in the arena");
+            line(out, "peak", "none: nothing is ever in the arena")?;
+            return self.write_fit(out);
         };
         line(out, "peak", &format!("{} {}", size::long(peak.bytes), story.when(peak)))?;
         let account = account(&program, plan, peak.point);
@@ -35,7 +36,11 @@ impl ExplainReport<'_> {
         write_account(out, &account, self.settled.arena_bytes() + self.settled.spilled_bytes())?;
         write_runners_up(out, story, others)?;
         self.write_fit(out)?;
-        self.write_advice(out)
+        self.write_advice(out)?;
+        if self.stopped {
+            writeln!(out, "\nthe time was over before everything was tried")?;
+        }
+        Ok(())
     }
 
     fn write_advice(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -53,9 +58,6 @@ impl ExplainReport<'_> {
             writeln!(out, "{saved}  {what}")?;
             writeln!(out, "{:14}{share} less, leaves {after}", "")?;
             self.write_price(out, &advice.action, &advice.cost, self.settled)?;
-        }
-        if self.stopped {
-            writeln!(out, "\nthe time was over before everything was tried")?;
         }
         Ok(())
     }
