@@ -649,7 +649,7 @@ fn rows_that_are_apart_are_refused_where_there_are_no_words_for_them() {
     let folder = folder("rows");
     let model = path(&folder, "rows.plim");
     let lines = "plim 1\ninput x: f32[8, 8]\na: f32[8, 8] = matmul(x, x)\n\
-        b: f32[8, 8] = matmul(x, x)\nc: f32[8, 16] = concat(a, b, axis=1)\n\
+        b: f32[8, 8] = matmul(x, x)\nc: f32[8, 16] = concat{axis=1}(a, b)\n\
         y: f32[8, 8] = matmul(c, x)\noutput y\n";
     fs::write(&model, lines).expect("a model");
     for name in ["plan.h", "plan.rs", "net.tflm", "net.tflm.json"] {

@@ -11,13 +11,13 @@ use crate::options::BankSpec;
 use crate::pipeline::PlanError;
 
 /// Sets of more actions are not looked at.
-const MOST_ACTIONS: usize = 4;
+const MOST_ACTIONS: usize = 3;
 
 /// So many sets of each size are built upon.
-const BEAM: usize = 3;
+const BEAM: usize = 2;
 
 /// So many actions are planned carefully beside each of these.
-const MOST_TRIED: usize = 6;
+const MOST_TRIED: usize = 4;
 
 /// How a budget is met, or why it is not.
 #[derive(Clone, Debug)]

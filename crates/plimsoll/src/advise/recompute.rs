@@ -20,8 +20,9 @@ use crate::shape::Elements;
 pub(super) fn elements(graph: &Graph, node: NodeId) -> Option<u64> {
     let node = graph.node(node);
     let is_cheap = match &node.op {
-        Op::Unary
-        | Op::Binary
+        // With more operands it may be dropout, which draws lots.
+        Op::Unary => node.inputs.len() == 1,
+        Op::Binary
         | Op::Variadic
         | Op::Where
         | Op::Clamp

@@ -59,6 +59,11 @@ fn readers(graph: &Graph) -> Vec<Vec<NodeId>> {
 fn segment(graph: &Graph, readers: &[Vec<NodeId>], nodes: &[NodeId]) -> Option<Segment> {
     let exit = output(graph, *nodes.last()?)?;
     let rows = rows_of(graph, exit)?;
+    // Along the innermost axis much that is called element by element is not.
+    let is_outer = |value: ValueId| {
+        let rank = graph.value(value).shape.known().map_or(0, |dims| dims.len());
+        rows_of(graph, value).is_some_and(|own| own.count == rows.count && own.axis + 1 < rank)
+    };
     let mut inside_bytes = 0;
     for node in nodes {
         let made = output(graph, *node)?;
@@ -68,7 +73,7 @@ fn segment(graph: &Graph, readers: &[Vec<NodeId>], nodes: &[NodeId]) -> Option<S
         let made_inside = |value: ValueId| nodes.iter().any(|n| output(graph, *n) == Some(value));
         let mut read = graph.node(*node).inputs.iter().zip(operands(graph, *node)?);
         let fits = inside != (made == exit)
-            && rows_of(graph, made)?.count == rows.count
+            && is_outer(made)
             && read.all(|(value, by_rows)| by_rows || !value.is_some_and(made_inside));
         if !fits {
             return None;
@@ -123,7 +128,8 @@ fn operands(graph: &Graph, id: NodeId) -> Option<Vec<bool>> {
             let (left, right) = (dims(0)?, dims(1)?);
             let mut by_rows = product_rows(&left, &right, rank, rows)?;
             if node.inputs.len() == 3 {
-                by_rows.push(broadcast(2)?);
+                let columns = *graph.value(made).shape.known()?.last()?;
+                by_rows.push(summand_rows(&dims(2)?, rank, rows, columns)?);
             }
             Some(by_rows)
         }
@@ -193,9 +199,23 @@ fn product_rows(left: &[u64], right: &[u64], rank: usize, rows: Rows) -> Option<
         return Some(vec![true, true]);
     }
     let is_matrix = right.len() >= 2 && right[..right.len() - 2].iter().all(|dim| *dim == 1);
-    let has_inner = is_matrix && right[right.len() - 2..].contains(&inner);
+    let of_right = &right[right.len().saturating_sub(2)..];
+    let has_inner = is_matrix && of_right.contains(&inner) && !of_right.contains(&rows.count);
     let by_rows = rows.axis + 1 < rank && has_rows(left) && inner != rows.count;
     (has_inner && by_rows).then(|| vec![true, false])
+}
+
+/// Whether what is added to a product has its rows, or is one for each column. A third operand that
+/// is neither for certain may be anything.
+fn summand_rows(dims: &[u64], rank: usize, rows: Rows, columns: u64) -> Option<bool> {
+    let is_whole = dims.len() == rank && dims[rows.axis] == rows.count;
+    let (last, others) = dims.split_last()?;
+    let by_columns = *last == columns && others.iter().all(|dim| *dim == 1);
+    match (is_whole, by_columns && columns != rows.count) {
+        (true, _) => Some(true),
+        (false, true) => Some(false),
+        (false, false) => None,
+    }
 }
 
 /// The graph with these segments, none of which meets another, done in so many parts each.
