@@ -102,7 +102,8 @@ fn grown(
     let mut actions = candidates::all(&set.settled, variants);
     actions.retain(|action| {
         let keeps = action.keeps_result() || !keep_result;
-        keeps && !matches!(action, Action::SecondBank(_))
+        // A longer search takes minutes each time: it is advised, and not built upon.
+        keeps && !matches!(action, Action::SecondBank(_) | Action::Effort)
     });
     let actions = promising(&set.settled, variants, actions, watch).into_iter().take(MOST_TRIED);
     actions
