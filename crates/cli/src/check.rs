@@ -9,8 +9,8 @@ use plimsoll_pack::{BufferId, Claim, Sweep, Violation, bound, check_at_most};
 use serde::Serialize;
 
 use crate::input::{ProblemArgs, Source};
-use crate::output::{self, OutputArgs};
-use crate::verdict::{self, MOST_VIOLATIONS, VerdictFormat};
+use crate::output::{self, OutputArgs, TextOrJson};
+use crate::verdict::{self, MOST_VIOLATIONS};
 use crate::{Answer, claim, report};
 
 const EXAMPLES: &str = "\
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     how_to_read: ProblemArgs,
 
     #[command(flatten)]
-    output: OutputArgs<VerdictFormat>,
+    output: OutputArgs<TextOrJson>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
@@ -52,8 +52,8 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let claim = claim::read(&solution, &table)?;
     let verdict = Verdict::new(&table, &claim);
     output.write(|out| match output.format {
-        VerdictFormat::Text => verdict.write_text(out),
-        VerdictFormat::Json => output::write_json(out, &verdict),
+        TextOrJson::Text => verdict.write_text(out),
+        TextOrJson::Json => output::write_json(out, &verdict),
     })?;
     Ok(if verdict.valid { Answer::Yes } else { Answer::No })
 }

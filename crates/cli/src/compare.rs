@@ -22,8 +22,8 @@ const EXAMPLES: &str = "\
 A file that is called .csv is a problem for `plimsoll solve`; any other is a model.
 
 A model is planned in every order (given, fast, best) with more and more sharing: none (every value
-its own place), lives, views, in-place, concats; each allows what the one before does. A packing of
-all rules is the portfolio; the rules are shown one by one for the last order and sharing, with the
+its own place), lives, views, in-place, concats, and strides with --kernels strided; each allows
+what the one before does. A packing of all rules is the portfolio; the rules are shown one by one for the last order and sharing, with the
 order and the concats that the portfolio takes. Search is the time that finding those took, plan
 that of planning in them, with all checks. The smallest are marked; the first is the simplest way
 there. A problem is packed by every rule, and by the

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
-use clap::ValueEnum;
 use plimsoll::diff::{WrittenPlan, diff_plans};
 
 use crate::Answer;
 use crate::input::Source;
-use crate::output::{self, OutputArgs};
+use crate::output::{self, OutputArgs, TextOrJson};
 use crate::report::DiffReport;
 
 const EXAMPLES: &str = "\
@@ -43,27 +42,7 @@ pub(crate) struct Args {
     all: bool,
 
     #[command(flatten)]
-    output: OutputArgs<Format>,
-}
-
-/// The forms of a difference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// What changed, the largest first, for people
-    Text,
-    /// One object, for scripts
-    Json,
-}
-
-impl output::Format for Format {
-    const TEXT: Self = Format::Text;
-
-    fn suffixes(self) -> &'static [&'static str] {
-        match self {
-            Format::Text => &["txt"],
-            Format::Json => &["json"],
-        }
-    }
+    output: OutputArgs<TextOrJson>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
@@ -75,8 +54,8 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let diff = diff_plans(&read(&before)?, &read(&after)?);
     let report = DiffReport { before: &before, after: &after, diff: &diff, is_full: args.all };
     output.write(|out| match output.format {
-        Format::Text => report.write_text(out),
-        Format::Json => output::write_json(out, &diff),
+        TextOrJson::Text => report.write_text(out),
+        TextOrJson::Json => output::write_json(out, &diff),
     })?;
     Ok(if diff.same { Answer::Yes } else { Answer::No })
 }

@@ -4,12 +4,11 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
-use clap::ValueEnum;
 use plimsoll::PlanError;
 use plimsoll::advise::{Action, CaseError, Fit, advise, fit};
 
 use crate::input::Source;
-use crate::output::{self, OutputArgs};
+use crate::output::{self, OutputArgs, TextOrJson};
 use crate::planning::{PlanningArgs, Subject};
 use crate::report::ExplainReport;
 use crate::{Answer, size};
@@ -47,27 +46,7 @@ pub(crate) struct Args {
     no_advice: bool,
 
     #[command(flatten)]
-    output: OutputArgs<Format>,
-}
-
-/// The forms of an explanation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// A page for people
-    Text,
-    /// One object, for scripts
-    Json,
-}
-
-impl output::Format for Format {
-    const TEXT: Self = Format::Text;
-
-    fn suffixes(self) -> &'static [&'static str] {
-        match self {
-            Format::Text => &["txt"],
-            Format::Json => &["json"],
-        }
-    }
+    output: OutputArgs<TextOrJson>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
@@ -109,8 +88,8 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         stopped,
     };
     output.write(|out| match output.format {
-        Format::Text => report.write_text(out),
-        Format::Json => report.write_json(out),
+        TextOrJson::Text => report.write_text(out),
+        TextOrJson::Json => report.write_json(out),
     })?;
     if source == Source::Sample {
         output.note("no model given; this is the built-in sample");

@@ -24,6 +24,26 @@ pub(crate) trait Format: ValueEnum + Copy + PartialEq + Send + Sync + 'static {
     fn suffixes(self) -> &'static [&'static str];
 }
 
+/// The forms of what is either read or processed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TextOrJson {
+    /// For people
+    Text,
+    /// One object, for scripts
+    Json,
+}
+
+impl Format for TextOrJson {
+    const TEXT: Self = TextOrJson::Text;
+
+    fn suffixes(self) -> &'static [&'static str] {
+        match self {
+            TextOrJson::Text => &["txt"],
+            TextOrJson::Json => &["json"],
+        }
+    }
+}
+
 /// Where to write the result, and in which form.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OutputArgs<F: Format> {

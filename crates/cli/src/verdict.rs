@@ -3,33 +3,12 @@
 use std::io::{self, Write};
 
 use anstyle::AnsiColor;
-use clap::ValueEnum;
 
-use crate::output::{self, one_line};
+use crate::output::one_line;
 use crate::report::{bold, counted};
 
 /// More violations than this are not listed.
 pub(crate) const MOST_VIOLATIONS: usize = 10_000;
-
-/// The forms of a verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum VerdictFormat {
-    /// A line for each violation, and a verdict
-    Text,
-    /// One object, for scripts
-    Json,
-}
-
-impl output::Format for VerdictFormat {
-    const TEXT: Self = VerdictFormat::Text;
-
-    fn suffixes(self) -> &'static [&'static str] {
-        match self {
-            VerdictFormat::Text => &["txt"],
-            VerdictFormat::Json => &["json"],
-        }
-    }
-}
 
 /// Writes the violations, which are `complete` if there are no more than these; `fine` is what to
 /// say if there are none.

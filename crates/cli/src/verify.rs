@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::Answer;
 use crate::input::Source;
 use crate::model::ModelArgs;
-use crate::output::{self, OutputArgs};
-use crate::verdict::{self, MOST_VIOLATIONS, VerdictFormat};
+use crate::output::{self, OutputArgs, TextOrJson};
+use crate::verdict::{self, MOST_VIOLATIONS};
 
 const EXAMPLES: &str = "\
 Every read of every step must find what was written last, run after run, whoever made the plan; if
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     how_to_read: ModelArgs,
 
     #[command(flatten)]
-    output: OutputArgs<VerdictFormat>,
+    output: OutputArgs<TextOrJson>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
@@ -78,8 +78,8 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     }
     let verdict = Verdict::new(&program, &plan, findings);
     output.write(|out| match output.format {
-        VerdictFormat::Text => verdict.write_text(out),
-        VerdictFormat::Json => output::write_json(out, &verdict),
+        TextOrJson::Text => verdict.write_text(out),
+        TextOrJson::Json => output::write_json(out, &verdict),
     })?;
     Ok(if verdict.valid { Answer::Yes } else { Answer::No })
 }
