@@ -62,6 +62,22 @@ pub enum Fault {
         /// Which value.
         value: ValueId,
     },
+    /// Bytes that a step reads and that no step ever writes.
+    NeverWritten {
+        /// By which step.
+        step: StepId,
+        /// Of which value.
+        value: ValueId,
+        /// Which bytes of it: the first, and the one behind the last.
+        bytes: (u64, u64),
+    },
+    /// Bytes of an output that no step ever writes.
+    OutputNeverWritten {
+        /// The output.
+        value: ValueId,
+        /// Which bytes of it: the first, and the one behind the last.
+        bytes: (u64, u64),
+    },
     /// An output that is larger than what it overwrites, or the same.
     OverwriteTooSmall {
         /// In which step.
@@ -141,6 +157,22 @@ impl Fault {
             ),
             Fault::ReadBeforeWrite { step: s, value: v } => {
                 format!("{} reads {} before anything of it is written", step(*s), value(*v))
+            }
+            Fault::NeverWritten { step: s, value: v, bytes: (lo, hi) } => {
+                format!(
+                    "{} reads bytes {lo}..{hi} of {}, which no step writes",
+                    step(*s),
+                    value(*v)
+                )
+            }
+            Fault::OutputNeverWritten { value: v, bytes: (0, hi) }
+                if *hi == program.value(*v).bytes =>
+            {
+                let v = value(*v);
+                format!("{v} is an output that no step writes and that does not come from outside")
+            }
+            Fault::OutputNeverWritten { value: v, bytes: (lo, hi) } => {
+                format!("{} is an output, but no step writes its bytes {lo}..{hi}", value(*v))
             }
             Fault::OverwriteTooSmall { step: s, output, input } => format!(
                 "{}: {} does not fit into {}, which it is to overwrite",

@@ -192,7 +192,10 @@ fn errors_have_a_place() {
             "plim 1\nvalue b: f32[1]\n\na: f32[1] = exp(b)\nb = exp(a)",
             "4:1: nodes wait for each other: `a` -> `b` -> `a`",
         ),
-        ("plim 1\nvalue v: f32[1]\noutput v", "2:7: value `v`: read, but nobody ever writes it"),
+        (
+            "plim 1\nvalue v: f32[1]\noutput v",
+            "2:7: value `v`: an output that no node makes and that does not come from outside",
+        ),
         (
             "plim 1\ninput x: f32[4]\ny: f32[5] = reshape(x)",
             "3:1: node `y`: 4 elements cannot become 5",

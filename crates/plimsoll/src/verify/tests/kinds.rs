@@ -170,7 +170,7 @@ fn values_in_the_wrong_kind_of_place() {
 
     let (mut program, mut plan) = plain();
     let elided = program.add(ValueInfo { elided: true, ..ValueInfo::new(8) });
-    plan.places.push(Place::Bank(Slot { bank: BankId(0), offset: 0, bytes: 8 }));
+    plan.places.push(Place::Bank(Slot::new(BankId(0), 0, 8)));
     assert_eq!(violations(&program, &plan), [Violation::PlacedElided { value: elided }]);
     plan.places[elided.index()] = Place::Elided;
     assert_eq!(violations(&program, &plan), []);
@@ -289,7 +289,7 @@ fn scratch_memory() {
         assert_eq!(violations(&program, &skew), [expected]);
 
         let mut small = right.clone();
-        small.scratch[1] = Some(Slot { bank: BankId(0), offset: 16, bytes: 3 });
+        small.scratch[1] = Some(Slot::new(BankId(0), 16, 3));
         let expected = Violation::TooSmall { thing, bytes: 3, needs: 4 };
         assert!(violations(&program, &small).contains(&expected));
 
