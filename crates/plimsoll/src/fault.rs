@@ -71,6 +71,15 @@ pub enum Fault {
         /// Which bytes of it: the first, and the one behind the last.
         bytes: (u64, u64),
     },
+    /// A read that begins before a write that was begun is over, where steps run in order.
+    Unfinished {
+        /// The step that reads.
+        reader: StepId,
+        /// The step that writes.
+        writer: StepId,
+        /// What is read.
+        value: ValueId,
+    },
     /// Bytes of an output that no step ever writes.
     OutputNeverWritten {
         /// The output.
@@ -164,6 +173,10 @@ impl Fault {
                     step(*s),
                     value(*v)
                 )
+            }
+            Fault::Unfinished { reader, writer, value: v } => {
+                let (reader, writer) = (step(*reader), step(*writer));
+                format!("{reader} reads {} before {writer} has finished to write it", value(*v))
             }
             Fault::OutputNeverWritten { value: v, bytes: (0, hi) }
                 if *hi == program.value(*v).bytes =>

@@ -208,10 +208,12 @@ fn random_graphs_come_back_with_every_combination_of_options() {
 }
 
 #[test]
-fn joined_concats_come_back_with_every_combination_of_options() {
+fn joined_concats_come_back_with_every_fifth_combination_of_options() {
+    // No option has five levels, so that every pair of levels is there.
     let mut rng = Rng::new(2);
-    let planned = (0..COMBINATIONS).filter(|number| tried(&dense(&mut rng), *number)).count();
-    assert!(planned > COMBINATIONS * 3 / 4, "{planned} of {COMBINATIONS}");
+    let numbers = (0..COMBINATIONS).step_by(5);
+    let (all, planned) = (numbers.len(), numbers.filter(|n| tried(&dense(&mut rng), *n)).count());
+    assert!(planned > all * 3 / 4, "{planned} of {all}");
 }
 
 /// A program whose values and steps have the same names, or none.
@@ -262,7 +264,8 @@ fn plans_of_programs_come_back_whatever_things_are_called() {
         for info in program.values.iter_mut().filter(|info| info.storage == Storage::Shared) {
             info.storage = Storage::Persistent;
         }
-        let mut options = Options { align: 4, ..Options::inference() };
+        let mut options = Options::inference();
+        options.align = 4;
         options.pack.work = Some(0);
         let program = Nameless(&program, ["", "same", "#1"][index % 3]);
         let plan = plan(&program, &options).unwrap_or_else(|error| panic!("{index}: {error}"));

@@ -1,13 +1,15 @@
 //! Whatever is read, and whatever a run hands out, is written by somebody: every byte of it.
 //!
-//! By a step, or from outside; when is another question. Cost: O(n log n) in accesses and rows.
+//! By a step, or from outside; and where steps run in order, no read begins while a write goes on that
+//! was begun before it. Cost: O(n log n) in accesses and rows, and for each read one for each write of
+//! its root that goes on after its step.
 
 use plimsoll_pack::Span;
 
-use super::{Checked, comes_from_outside};
+use super::{Checked, Touch, comes_from_outside};
 use crate::fault::{Fault, ProgramError};
 use crate::ids::{StepId, ValueId};
-use crate::program::{Access, AccessKind};
+use crate::program::{Access, AccessKind, Execution};
 
 /// An error for the first bytes that nobody writes although somebody wants them.
 pub(super) fn check(checked: &Checked<'_>) -> Result<(), ProgramError> {
@@ -36,6 +38,28 @@ pub(super) fn check(checked: &Checked<'_>) -> Result<(), ProgramError> {
     for value in checked.value_ids().filter(|value| checked.values[value.index()].output) {
         if let Some(bytes) = never(value, Span::new(0, checked.values[value.index()].bytes)) {
             return Err(Fault::OutputNeverWritten { value, bytes }.named(program));
+        }
+    }
+    check_finished(checked)
+}
+
+/// No step reads what another has begun to write and not finished, where steps run in order.
+fn check_finished(checked: &Checked<'_>) -> Result<(), ProgramError> {
+    let mut late: Vec<Vec<&Touch>> = vec![Vec::new(); checked.values.len()];
+    let root = |touch: &Touch| checked.roots[touch.value.index()].root.index();
+    let is_late = |touch: &&Touch| touch.kind == AccessKind::Write && !touch.ends_with_step;
+    checked.accesses.iter().filter(is_late).for_each(|touch| late[root(touch)].push(touch));
+    let is_stretch = |touch: &Touch| checked.roots[touch.value.index()].rows.is_none();
+    for read in checked.accesses.iter().filter(|touch| touch.kind == AccessKind::Read) {
+        let goes_on = |write: &&&Touch| {
+            let is_open = write.live.start <= read.live.start && read.live.start < write.live.end;
+            let meets = is_stretch(write) && is_stretch(read) && write.span.meets(read.span);
+            write.step != read.step && is_open && meets
+        };
+        let in_order = checked.program.execution() == Execution::InOrder;
+        if let Some(write) = late[root(read)].iter().find(goes_on).filter(|_| in_order) {
+            let (reader, writer, value) = (read.step, write.step, read.value);
+            return Err(Fault::Unfinished { reader, writer, value }.named(checked.program));
         }
     }
     Ok(())
