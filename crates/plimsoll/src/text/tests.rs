@@ -10,6 +10,7 @@ use crate::shape::Shape;
 const EXAMPLES: [(&str, &str); 8] = [
     ("residual_block", include_str!("../../../../corpus/graphs/residual_block.plim")),
     ("transformer_block", include_str!("../../../../corpus/graphs/transformer_block.plim")),
+    ("dense_block", include_str!("../../../../corpus/graphs/dense_block.plim")),
     ("kv_cache_decode", include_str!("../../../../corpus/graphs/kv_cache_decode.plim")),
     ("packed_qkv", include_str!("../../../../corpus/graphs/packed_qkv.plim")),
     ("two_queues", include_str!("../../../../corpus/graphs/two_queues.plim")),
