@@ -113,7 +113,7 @@ fn combination(number: usize) -> Combination {
         1 => {
             let mut small = BankSpec::new("sram");
             small.capacity = Some(256);
-            small.repeat = number % 3 == 0;
+            small.repeat = number.is_multiple_of(3);
             options.banks = vec![small, BankSpec::new("dram")];
             options.align = 1;
         }
@@ -164,14 +164,14 @@ fn tried(graph: &Graph, number: usize) -> bool {
     let mut graph = graph.clone();
     if donated {
         let given = |v: &ValueId| graph.value(*v).role == Role::Input;
-        let pairs = graph.value_ids().filter(given).flat_map(|input| {
+        let mut pairs = graph.value_ids().filter(given).flat_map(|input| {
             graph.outputs().iter().map(move |output| (input, *output)).collect::<Vec<_>>()
         });
-        let is_state = number % 2 == 0;
+        let is_state = number.is_multiple_of(2);
         let give = |(input, output)| {
             donate(&graph, &lowering.kernels, &[Donation { input, output, is_state }]).ok()
         };
-        let given = pairs.filter_map(give).next();
+        let given = pairs.find_map(give);
         graph = given.unwrap_or(graph);
     }
     let middle = ValueId::new(graph.values().len() / 2);

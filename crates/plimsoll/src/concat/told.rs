@@ -54,7 +54,9 @@ pub fn joined_as_told<S: AsRef<str>>(
     let name = |node: NodeId| graph.node(node).name.clone();
     let mut can = vec![false; graph.nodes().len()];
     if !nodes.is_empty() {
-        sized_candidates(graph, lowering).iter().for_each(|node| can[node.index()] = true);
+        for node in sized_candidates(graph, lowering) {
+            can[node.index()] = true;
+        }
     }
     let mut seen = vec![false; graph.nodes().len()];
     for node in &nodes {

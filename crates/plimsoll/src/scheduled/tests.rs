@@ -424,8 +424,7 @@ fn views_come_behind_what_they_are_views_of() {
             moved.schedule = schedule.to_vec();
             let expected = Violation::OrderViolated { step, needs };
             assert_eq!(violations(&program, &moved), [expected], "{execution}");
-            let mut options = Options::default();
-            options.schedule = Some(schedule.to_vec());
+            let options = Options { schedule: Some(schedule.to_vec()), ..Options::default() };
             let Err(PlanError::Program(error)) = plan(&program, &options) else {
                 panic!("it is no order");
             };

@@ -7,7 +7,7 @@ use crate::ids::ValueId;
 use crate::program::{Execution, Role, Storage};
 use crate::shape::Shape;
 
-const EXAMPLES: [(&str, &str); 8] = [
+const EXAMPLES: [(&str, &str); 9] = [
     ("residual_block", include_str!("../../../../corpus/graphs/residual_block.plim")),
     ("transformer_block", include_str!("../../../../corpus/graphs/transformer_block.plim")),
     ("dense_block", include_str!("../../../../corpus/graphs/dense_block.plim")),

@@ -28,7 +28,9 @@ impl Names {
 /// The same names, each once and none of them empty: `a`, `b`, `b` become `a`, `b#1`, `b#2`.
 fn told_apart(names: Vec<String>) -> Vec<String> {
     let mut count: HashMap<&str, usize> = HashMap::new();
-    names.iter().for_each(|name| *count.entry(name).or_default() += 1);
+    for name in &names {
+        *count.entry(name).or_default() += 1;
+    }
     let is_clear = |name: &str| count[name] == 1 && !name.is_empty();
     if names.iter().all(|name| is_clear(name)) {
         return names;
