@@ -95,6 +95,17 @@ pub(crate) fn told(bank: &BankSpec) -> Value {
     })
 }
 
+/// How large the bank of a plan may be, as the banks that the plan tells it was asked for have it.
+pub(crate) fn told_capacity(told: &Value, name: &str) -> Option<u64> {
+    let is_it = |bank: &&Value| {
+        let of = bank["name"].as_str().unwrap_or_default();
+        let copy = name.strip_prefix(of).and_then(|rest| rest.strip_prefix('.'));
+        let is_copy = bank["repeat"] == true && copy.is_some_and(|n| n.parse::<u64>().is_ok());
+        of == name || is_copy
+    };
+    told.as_array()?.iter().find(is_it)?["capacity"].as_u64()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,6 +121,17 @@ mod tests {
         let text = "sram=512KiB,align=16,buffer=64KiB,repeat,roles=params+constants";
         assert_eq!(parse(text), Ok(all));
         assert_eq!(parse("dram"), Ok(BankSpec::new("dram")));
+    }
+
+    #[test]
+    fn what_was_asked_of_a_bank_is_found_by_its_name() {
+        let banks =
+            ["sram=1KiB,repeat", "dram", "rom=2KiB"].map(|text| told(&parse(text).unwrap()));
+        let told = Value::from(banks.to_vec());
+        let capacity = |name: &str| told_capacity(&told, name);
+        assert_eq!([capacity("sram"), capacity("sram.12")], [Some(1024); 2]);
+        assert_eq!([capacity("dram"), capacity("arena"), capacity("rom.1")], [None; 3]);
+        assert_eq!(capacity("rom"), Some(2048));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! What a program is made from beside the graph (widths, sizes, kernels, order) is told in the
 //! plan, so that whoever verifies it need not say it again.
 
+pub(crate) mod taken;
 mod variants;
 
 pub(crate) use variants::{Sequence, Sharing};
@@ -20,8 +21,8 @@ use plimsoll::shape::{self, BindingFault, Bindings, Inferred, ShapeError};
 use plimsoll::training_json::TrainingJsonError;
 use plimsoll::{
     Best, Graph, Kernels, LoweringError, LoweringOptions, NodeId, Options, OrderEffort, Plan,
-    Preset, ScheduledGraph, Selector, Told, Tries, Width, best_watched, order_by_names, text,
-    training_json, without_concats,
+    Preset, ScheduledGraph, Selector, Told, Tries, Width, best_watched, joined_as_told,
+    order_by_names, text, training_json, without_concats,
 };
 use plimsoll_onnx::OnnxError;
 use plimsoll_pack::Effort;
@@ -402,12 +403,12 @@ impl Lowering {
     /// The same without the copies that a plan tells it does without.
     pub(crate) fn load_as_told(&self, source: &Source) -> Result<Loaded> {
         let mut loaded = self.load(source)?;
-        let joined = order_by_names(&loaded.graph, &self.joined);
-        let joined = joined.map_err(|error| anyhow!("{source}: options.joined: {error}"))?;
-        let kernels = self.options().kernels;
-        loaded.graph = without_concats(&loaded.graph, &kernels, &joined)
-            .map_err(|error| anyhow!("{source}: options.joined: {error}"))?;
-        loaded.join_corners(&kernels, &joined, source)?;
+        let lowering = self.options();
+        let joined = joined_as_told(&loaded.graph, &lowering, &self.joined);
+        let (graph, joined) =
+            joined.map_err(|error| anyhow!("{source}: options.joined: {error}"))?;
+        loaded.graph = graph;
+        loaded.join_corners(&lowering.kernels, &joined, source)?;
         Ok(loaded)
     }
 

@@ -125,7 +125,7 @@ output d
 
     fn plan() -> Plan {
         let live = |start, end| LiveRange::new(Point(start), Point(end));
-        let slot = |offset, bytes| Slot { bank: BankId(0), offset, bytes };
+        let slot = |offset, bytes| Slot::new(BankId(0), offset, bytes);
         let member = |buffer, start, end, took_over| {
             let live = live(start, end);
             Some(Member { buffer: BufferId(buffer), offset: 0, live, took_over })

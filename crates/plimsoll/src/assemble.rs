@@ -22,7 +22,7 @@ pub(crate) fn assemble(
     let mut buffers = Vec::with_capacity(attempt.items.len());
     let mut buffer_of = vec![None; checked.values.len()];
     for (item, (bank, offset)) in attempt.items.iter().zip(&attempt.placed.slots) {
-        let slot = Slot { bank: BankId::new(*bank), offset: *offset, bytes: item.buffer.size };
+        let slot = Slot::new(BankId::new(*bank), *offset, item.buffer.size);
         match item.what {
             What::Family(head) => buffer_of[head.index()] = Some(BufferId::new(buffers.len())),
             What::Scratch(step) => scratch[step.index()] = Some(slot),
@@ -45,26 +45,24 @@ pub(crate) fn assemble(
             live: lives[value.index()],
             took_over: attempt.families.took_over[value.index()],
         }));
-        // What is reserved behind the end of a value is part of its slot.
-        let bytes = if checked.is_root(value) {
-            reserved(checked, value, options)
-        } else {
-            rooted.hull(checked.values[value.index()].bytes).len()
-        };
+        let bytes = rooted.hull(checked.values[value.index()].bytes).len();
+        let reserved =
+            if checked.is_root(value) { reserved(checked, value, options) } else { bytes };
+        let slot = |bank, offset| Slot { bank, offset, bytes, reserved };
         places.push(match (&homes[value.index()], buffer) {
             (Home::Elided, _) => Place::Elided,
             (Home::External, _) if head == value => Place::External,
             (Home::External, _) => Place::Outside { root: head, offset: at + rooted.offset },
-            (Home::Shared(slot), _) => {
-                let bank = bank_named(&mut banks, &slot.bank, slot.offset + slot.bytes);
-                Place::Bank(Slot { bank, offset: slot.offset + rooted.offset, bytes })
+            (Home::Shared(lent), _) => {
+                let bank = bank_named(&mut banks, &lent.bank, lent.offset + lent.bytes);
+                Place::Bank(slot(bank, lent.offset + rooted.offset))
             }
             (_, Some(buffer)) => {
                 let Slot { bank, offset, .. } = buffers[buffer.index()].slot;
-                Place::Bank(Slot { bank, offset: offset + at + rooted.offset, bytes })
+                Place::Bank(slot(bank, offset + at + rooted.offset))
             }
             // No bytes, no buffer: any address does.
-            (_, None) => Place::Bank(Slot { bank: BankId(0), offset: 0, bytes: 0 }),
+            (_, None) => Place::Bank(Slot::new(BankId(0), 0, 0)),
         });
     }
     let mut derivation = Derivation { buffers, members, ..totals(attempt) };

@@ -31,7 +31,8 @@ pub struct Best {
     pub graph: Graph,
     /// What came of the search for an order, if there was one.
     pub ordering: Option<Ordering>,
-    /// The concats whose copies have vanished.
+    /// The concats whose copies have vanished, in the order in which they were taken: the graph
+    /// depends on it.
     pub vanished: Vec<NodeId>,
     /// The bytes that are moved in a run by steps that do nothing else.
     pub moved_bytes: u64,

@@ -18,7 +18,11 @@
 //! so: values with an alignment, a guard or a size of their own stay where they are, and kernels
 //! that do not work in place either, whose nodes write bytes of their own, are left alone.
 
+mod told;
+
 use std::ops::ControlFlow;
+
+pub use told::{JoinError, joined_as_told};
 
 use crate::graph::{
     Aliases, End, Graph, GraphBuilder, GraphError, Node, NodeId, Value, ValueFault,
@@ -41,7 +45,8 @@ const MOST_PLANS: usize = 64;
 pub struct Joined {
     /// The graph, with concats elided. Ids are as before.
     pub graph: Graph,
-    /// The concats that are no steps any more, and the splits and slices that are views.
+    /// The concats that are no steps any more, and the splits and slices that are views; in the order
+    /// in which they were taken, on which the graph depends.
     pub vanished: Vec<NodeId>,
     /// The bytes that steps which only move bytes wrote in a run before.
     pub moved_before: u64,
@@ -67,13 +72,9 @@ pub(crate) fn join_concats_watched(
 ) -> Joined {
     let mut comparing = Comparing { graph, lowering, options: options.clone(), plans: 0, pulse };
     comparing.options.pack.work = Some(0);
-    let named = |value: &ValueId| lowering.sizes.contains_key(&graph.value(*value).name);
     let boundary = |value: &ValueId| !options.place.outputs && graph.outputs().contains(value);
-    let mut candidates = concat_candidates(graph, &lowering.kernels);
-    candidates.retain(|node| {
-        let node = graph.node(*node);
-        !node.reads().chain(node.results()).any(|value| named(&value) || boundary(&value))
-    });
+    let mut candidates = sized_candidates(graph, lowering);
+    candidates.retain(|node| !touched(graph, *node).any(|value| boundary(&value)));
     let mut chosen = Vec::new();
     let mut best = comparing.cost(&chosen);
     let all = comparing.cost(&candidates);
@@ -101,8 +102,9 @@ pub(crate) fn join_concats_watched(
         joined.node(*node).elided && !graph.node(*node).elided
             || after.is_pure_view(*node) && !before.is_pure_view(*node)
     };
+    chosen.retain(vanished);
     Joined {
-        vanished: joined.node_ids().filter(vanished).collect(),
+        vanished: chosen,
         moved_before: moved_bytes(graph, &lowering.kernels),
         moved: moved_bytes(&joined, &lowering.kernels),
         graph: joined,
@@ -163,6 +165,20 @@ pub fn concat_candidates(graph: &Graph, kernels: &Kernels) -> Vec<NodeId> {
         .collect();
     candidates.sort_by_key(|(bytes, node)| (std::cmp::Reverse(*bytes), *node));
     candidates.into_iter().map(|(_, node)| node).collect()
+}
+
+/// The same, but for nodes whose operands have sizes of their own: parts of an output are as large as
+/// their types and shapes say.
+fn sized_candidates(graph: &Graph, lowering: &LoweringOptions) -> Vec<NodeId> {
+    let sized = |value: ValueId| lowering.sizes.contains_key(&graph.value(value).name);
+    let mut candidates = concat_candidates(graph, &lowering.kernels);
+    candidates.retain(|node| !touched(graph, *node).any(sized));
+    candidates
+}
+
+/// The operands of a node.
+fn touched(graph: &Graph, node: NodeId) -> impl Iterator<Item = ValueId> + '_ {
+    graph.node(node).reads().chain(graph.node(node).results())
 }
 
 /// What nodes and operands must be like to do without copies.

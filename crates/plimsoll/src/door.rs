@@ -3,6 +3,8 @@
 //!
 //! Cost: O(steps + values + accesses), and the happens-before closure where steps are not in order.
 
+mod written;
+
 use plimsoll_pack::Span;
 
 use crate::fault::{Fault, ProgramError};
@@ -135,6 +137,7 @@ pub(crate) fn check<'p>(
     read_steps(&mut checked)?;
     check_order(&checked)?;
     check_written_before_read(&checked)?;
+    written::check(&checked)?;
     if program.execution() != Execution::InOrder {
         if let Some(part) = checked.filled_parts().next() {
             return Err(Fault::FilledPart(part).named(program));
@@ -304,10 +307,11 @@ fn touch(checked: &Checked<'_>, step: StepId, access: &Access) -> Result<Touch, 
     })
 }
 
-/// Declared waits hold in the schedule.
+/// Declared waits hold in the schedule, and data flow forwards in it.
 fn check_order(checked: &Checked<'_>) -> Result<(), ProgramError> {
     for step in &checked.schedule {
-        for needs in checked.program.after(*step).iter() {
+        let flowing = checked.program.flows_from(*step);
+        for needs in checked.program.after(*step).iter().chain(flowing.iter()) {
             let fail = |fault: Fault| fault.named(checked.program);
             let place = checked.position.get(needs.index());
             let place = place.ok_or_else(|| fail(Fault::UnknownStep(*needs)))?;

@@ -62,6 +62,31 @@ pub enum Fault {
         /// Which value.
         value: ValueId,
     },
+    /// Bytes that a step reads and that no step ever writes.
+    NeverWritten {
+        /// By which step.
+        step: StepId,
+        /// Of which value.
+        value: ValueId,
+        /// Which bytes of it: the first, and the one behind the last.
+        bytes: (u64, u64),
+    },
+    /// A read that begins before a write that was begun is over, where steps run in order.
+    Unfinished {
+        /// The step that reads.
+        reader: StepId,
+        /// The step that writes.
+        writer: StepId,
+        /// What is read.
+        value: ValueId,
+    },
+    /// Bytes of an output that no step ever writes.
+    OutputNeverWritten {
+        /// The output.
+        value: ValueId,
+        /// Which bytes of it: the first, and the one behind the last.
+        bytes: (u64, u64),
+    },
     /// An output that is larger than what it overwrites, or the same.
     OverwriteTooSmall {
         /// In which step.
@@ -143,6 +168,26 @@ impl Fault {
             ),
             Fault::ReadBeforeWrite { step: s, value: v } => {
                 format!("{} reads {} before anything of it is written", step(*s), value(*v))
+            }
+            Fault::NeverWritten { step: s, value: v, bytes: (lo, hi) } => {
+                format!(
+                    "{} reads bytes {lo}..{hi} of {}, which no step writes",
+                    step(*s),
+                    value(*v)
+                )
+            }
+            Fault::Unfinished { reader, writer, value: v } => {
+                let (reader, writer) = (step(*reader), step(*writer));
+                format!("{reader} reads {} before {writer} has finished to write it", value(*v))
+            }
+            Fault::OutputNeverWritten { value: v, bytes: (0, hi) }
+                if *hi == program.value(*v).bytes =>
+            {
+                let v = value(*v);
+                format!("{v} is an output that no step writes and that does not come from outside")
+            }
+            Fault::OutputNeverWritten { value: v, bytes: (lo, hi) } => {
+                format!("{} is an output, but no step writes its bytes {lo}..{hi}", value(*v))
             }
             Fault::OverwriteTooSmall { step: s, output, input } => format!(
                 "{}: {} does not fit into {}, which it is to overwrite",

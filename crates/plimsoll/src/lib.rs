@@ -48,7 +48,10 @@ mod width;
 
 pub use banks::{Homeless, NoRoom};
 pub use best::{Best, Ordering, Tries, best, best_order, best_watched};
-pub use concat::{Joined, concat_candidates, join_concats, moved_bytes, without_concats};
+pub use concat::{
+    JoinError, Joined, concat_candidates, join_concats, joined_as_told, moved_bytes,
+    without_concats,
+};
 pub use donate::{Donation, DonationError, donate};
 pub use dtype::{Class, Dtype, UnknownDtype};
 pub use fault::{Fault, ProgramError};
@@ -69,9 +72,10 @@ pub use program::{
     ValueInfo, View,
 };
 pub use report::{
-    BadSymbolPrefix, Labels, OfflineMemoryAllocation, PLAN_FORMAT, PlanReadError, SymbolPrefix,
-    TflmError, Told, Totals, ValueLabel, diff, read_plan, write_c_header, write_chrome_trace,
-    write_map, write_plan, write_rust_source, write_tsv,
+    BadSymbolPrefix, FalseClaim, Labels, OfflineMemoryAllocation, PLAN_FORMAT, PlanFileRead,
+    PlanReadError, SymbolPrefix, TflmError, Told, Totals, ValueLabel, diff, false_claims,
+    read_plan, read_plan_file, unreserved, write_c_header, write_chrome_trace, write_map,
+    write_plan, write_rust_source, write_tsv,
 };
 pub use schedule::{
     OrderEffort, OrderError, Pulse, Schedule, order_by_names, search_order, topological_order,

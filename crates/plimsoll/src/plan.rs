@@ -49,8 +49,19 @@ pub struct Slot {
     pub bank: BankId,
     /// The first byte.
     pub offset: u64,
-    /// How many bytes.
+    /// How many bytes are in use, from the first to the last.
     pub bytes: u64,
+    /// How many are kept free for it, these and what lies behind them: guards, and what fills it up to
+    /// the least that a value takes.
+    pub reserved: u64,
+}
+
+impl Slot {
+    /// So many bytes, and nothing behind them.
+    #[must_use]
+    pub fn new(bank: BankId, offset: u64, bytes: u64) -> Self {
+        Slot { bank, offset, bytes, reserved: bytes }
+    }
 }
 
 /// An address space.

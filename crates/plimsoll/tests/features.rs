@@ -694,6 +694,20 @@ fn a_written_plan_reads_back_and_verifies_and_names_do_not_matter() {
 }
 
 #[test]
+fn an_empty_output_inside_of_other_bytes_is_not_lost() {
+    // The output is no byte in the middle of a; b is written over that place later.
+    let mut program = in_order();
+    let a = program.temporary(8);
+    program.step(&[], &[a]);
+    let empty = program.view(a, 4, 0);
+    program.values[empty.index()].output = true;
+    let b = program.output(8);
+    program.step(&[], &[b]);
+    let plan = plan(&program, &plain()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(plan.banks[0].bytes, 8);
+}
+
+#[test]
 fn what_breaks_a_precondition_is_rejected_with_names() {
     let base = || {
         let mut program = in_order();
@@ -740,6 +754,50 @@ fn what_breaks_a_precondition_is_rejected_with_names() {
         rejected(&program),
         "step \"s1\": value \"v1\" does not fit into value \"v1\", which it is to overwrite"
     );
+
+    let mut program = base();
+    program.output(8);
+    assert_eq!(
+        rejected(&program),
+        "value \"v2\" is an output that no step writes and that does not come from outside"
+    );
+
+    // Parts: the output's last bytes, the middle of what is read, and a part that nobody makes.
+    let mut program = base();
+    program.access(StepId(1), ValueId(1), AccessKind::Write).bytes = Some(Span::new(0, 6));
+    assert_eq!(rejected(&program), "value \"v1\" is an output, but no step writes its bytes 6..8");
+    let mut program = base();
+    program.access(StepId(0), ValueId(0), AccessKind::Write).bytes = Some(Span::new(0, 2));
+    let mut rest = Access::write(ValueId(0));
+    rest.bytes = Some(Span::new(5, 8));
+    program.steps[0].accesses.push(rest);
+    assert_eq!(
+        rejected(&program),
+        "step \"s1\" reads bytes 2..5 of value \"v0\", which no step writes"
+    );
+    program.access(StepId(1), ValueId(0), AccessKind::Read).bytes = Some(Span::new(5, 8));
+    let part = program.view(ValueId(0), 1, 3);
+    program.values[part.index()].output = true;
+    assert_eq!(rejected(&program), "value \"v2\" is an output, but no step writes its bytes 1..3");
+    // What must be overwritten and is not there.
+    let mut program = base();
+    let hollow = program.temporary(8);
+    program.overwrite(StepId(1), ValueId(1), hollow, true);
+    assert_eq!(
+        rejected(&program),
+        "step \"s1\" reads bytes 0..8 of value \"v2\", which no step writes"
+    );
+
+    let mut program = base();
+    program.access(StepId(0), ValueId(0), AccessKind::Write).until = Until::EndOfRun;
+    let unfinished = "step \"s1\" reads value \"v0\" before step \"s0\" has finished to write it";
+    assert_eq!(rejected(&program), unfinished);
+    program.access(StepId(0), ValueId(0), AccessKind::Write).until = Until::After(StepId(1));
+    assert_eq!(rejected(&program), unfinished);
+
+    let mut program = base();
+    program.steps[0].flows_from = vec![StepId(1)];
+    assert_eq!(rejected(&program), "step \"s0\" is to run after step \"s1\", but comes before it");
 
     let mut program = base();
     program.steps[0].scratch = Some(Scratch { bytes: 8, align: 0 });

@@ -244,9 +244,11 @@ fn check_written(graph: &Graph, aliases: &Aliases) -> Check {
     let never =
         |value: &ValueId| !written[value.index()] && !written[aliases.resolve(*value).root.index()];
     let overwritten = graph.nodes.iter().flat_map(|node| &node.overwrites).map(|o| o.input);
-    let read = graph.nodes.iter().flat_map(Node::reads).chain(overwritten);
-    match read.chain(graph.outputs.iter().copied()).find(never) {
-        Some(value) => Err(GraphError::value(&graph.value(value).name, ValueFault::NeverWritten)),
+    let mut read = graph.nodes.iter().flat_map(Node::reads).chain(overwritten);
+    let read = read.find(never).map(|value| (value, ValueFault::NeverWritten));
+    let fetched = || graph.outputs.iter().copied().find(never);
+    match read.or_else(|| fetched().map(|value| (value, ValueFault::OutputNeverWritten))) {
+        Some((value, fault)) => Err(GraphError::value(&graph.value(value).name, fault)),
         None => Ok(()),
     }
 }

@@ -37,6 +37,7 @@ pub enum ValueFault {
     WrittenByWhoReadsIt { node: String },
     Boundary { by: String },
     NeverWritten,
+    OutputNeverWritten,
     NotGiven,
     UnknownRoot,
     ViewOutside { root: String, end: u64, bytes: u64 },
@@ -117,6 +118,9 @@ impl fmt::Display for ValueFault {
                 write!(f, "comes from outside, but node `{by}` writes it")
             }
             ValueFault::NeverWritten => write!(f, "read, but nobody ever writes it"),
+            ValueFault::OutputNeverWritten => {
+                write!(f, "an output that no node makes and that does not come from outside")
+            }
             ValueFault::NotGiven => write!(f, "only what comes from outside can be donated"),
             ValueFault::UnknownRoot => write!(f, "a view of a value that is not there"),
             ValueFault::ViewOutside { root, end, bytes } => {

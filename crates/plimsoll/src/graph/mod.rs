@@ -120,10 +120,10 @@ impl Graph {
         Aliases::of(self, kernels).expect("views of a checked graph do not go in circles")
     }
 
-    /// Whether a node does nothing at all: every output is a view of an input.
+    /// Whether a node does nothing at all with these kernels: every output is a view of an input.
     #[must_use]
-    pub fn is_pure_view(&self, node: NodeId) -> bool {
-        alias::views_of_node(self, node, &Kernels::default()).1
+    pub fn is_pure_view(&self, node: NodeId, kernels: &Kernels) -> bool {
+        alias::views_of_node(self, node, kernels).1
     }
 
     /// What the op of a node does to memory, with slots as wide as `slot_bits` says.

@@ -15,7 +15,10 @@ mod tsv;
 
 pub use c_header::{BadSymbolPrefix, SymbolPrefix, write_c_header};
 pub use chrome_trace::write_chrome_trace;
-pub use json::{PLAN_FORMAT, PlanReadError, Told, read_plan, write_plan};
+pub use json::{
+    FalseClaim, PLAN_FORMAT, PlanFileRead, PlanReadError, Told, false_claims, read_plan,
+    read_plan_file, unreserved, write_plan,
+};
 pub use map::{Labels, ValueLabel, write_map};
 pub use rust_source::write_rust_source;
 pub use tflm::{OfflineMemoryAllocation, TflmError};
@@ -49,22 +52,23 @@ impl Totals {
     #[must_use]
     pub fn new(program: &dyn Program, plan: &Plan) -> Self {
         let mut totals = Totals {
-            arena_bytes: plan.banks.iter().map(|bank| bank.bytes).sum(),
+            arena_bytes: plan.banks.iter().fold(0, |sum, bank| bank.bytes.saturating_add(sum)),
             lower_bound_bytes: plan.derivation.lower_bound_bytes,
             unshared_bytes: plan.derivation.unshared_bytes,
             ..Totals::default()
         };
         for (index, place) in plan.places.iter().enumerate() {
             let info = program.value(ValueId::new(index));
+            let add = |total: &mut u64| *total = total.saturating_add(info.bytes);
             let outside = *place == Place::External && info.storage != Storage::Shared;
             match info.role {
-                Role::Param | Role::Constant if outside => totals.weights_bytes += info.bytes,
-                Role::Static if outside => totals.static_bytes += info.bytes,
-                Role::Input if outside => totals.inputs_bytes += info.bytes,
+                Role::Param | Role::Constant if outside => add(&mut totals.weights_bytes),
+                Role::Static if outside => add(&mut totals.static_bytes),
+                Role::Input if outside => add(&mut totals.inputs_bytes),
                 _ => {}
             }
             if info.output {
-                totals.outputs_bytes += info.bytes;
+                add(&mut totals.outputs_bytes);
             }
         }
         totals

@@ -7,9 +7,10 @@ use crate::ids::ValueId;
 use crate::program::{Execution, Role, Storage};
 use crate::shape::Shape;
 
-const EXAMPLES: [(&str, &str); 8] = [
+const EXAMPLES: [(&str, &str); 9] = [
     ("residual_block", include_str!("../../../../corpus/graphs/residual_block.plim")),
     ("transformer_block", include_str!("../../../../corpus/graphs/transformer_block.plim")),
+    ("dense_block", include_str!("../../../../corpus/graphs/dense_block.plim")),
     ("kv_cache_decode", include_str!("../../../../corpus/graphs/kv_cache_decode.plim")),
     ("packed_qkv", include_str!("../../../../corpus/graphs/packed_qkv.plim")),
     ("two_queues", include_str!("../../../../corpus/graphs/two_queues.plim")),
@@ -192,7 +193,10 @@ fn errors_have_a_place() {
             "plim 1\nvalue b: f32[1]\n\na: f32[1] = exp(b)\nb = exp(a)",
             "4:1: nodes wait for each other: `a` -> `b` -> `a`",
         ),
-        ("plim 1\nvalue v: f32[1]\noutput v", "2:7: value `v`: read, but nobody ever writes it"),
+        (
+            "plim 1\nvalue v: f32[1]\noutput v",
+            "2:7: value `v`: an output that no node makes and that does not come from outside",
+        ),
         (
             "plim 1\ninput x: f32[4]\ny: f32[5] = reshape(x)",
             "3:1: node `y`: 4 elements cannot become 5",

@@ -80,6 +80,23 @@ fn schedules_that_are_not_topological() {
         let expected = Violation::OrderViolated { step: S[1], needs: S[0] };
         assert_eq!(violations(&program, &plan), [expected]);
     }
+    // A step that touches nothing, and data that flow through it all the same.
+    for execution in [Execution::InOrder, Execution::Partial, Execution::Queues] {
+        for schedule in [[S[1], S[0], S[2]], [S[0], S[2], S[1]]] {
+            let mut program = TestProgram::new(execution);
+            let [a, b] = [program.output(1), program.output(1)];
+            program.step(&[], &[a]);
+            program.step(&[], &[]);
+            program.step(&[], &[b]);
+            program.steps[1].flows_from.push(S[0]);
+            program.steps[2].flows_from.push(S[1]);
+            let mut plan = at(&program, &[0, 1]);
+            assert_eq!(violations(&program, &plan), []);
+            plan.schedule = schedule.to_vec();
+            let (step, needs) = if schedule[0] == S[1] { (S[1], S[0]) } else { (S[2], S[1]) };
+            assert_eq!(violations(&program, &plan), [Violation::OrderViolated { step, needs }]);
+        }
+    }
     // By the flow of data alone; under partial order it does not matter that nothing is shared.
     let (program, ..) = line(Execution::Partial);
     let mut plan = at(&program, &[0, 8, 16]);
@@ -170,7 +187,7 @@ fn values_in_the_wrong_kind_of_place() {
 
     let (mut program, mut plan) = plain();
     let elided = program.add(ValueInfo { elided: true, ..ValueInfo::new(8) });
-    plan.places.push(Place::Bank(Slot { bank: BankId(0), offset: 0, bytes: 8 }));
+    plan.places.push(Place::Bank(Slot::new(BankId(0), 0, 8)));
     assert_eq!(violations(&program, &plan), [Violation::PlacedElided { value: elided }]);
     plan.places[elided.index()] = Place::Elided;
     assert_eq!(violations(&program, &plan), []);
@@ -289,7 +306,7 @@ fn scratch_memory() {
         assert_eq!(violations(&program, &skew), [expected]);
 
         let mut small = right.clone();
-        small.scratch[1] = Some(Slot { bank: BankId(0), offset: 16, bytes: 3 });
+        small.scratch[1] = Some(Slot::new(BankId(0), 16, 3));
         let expected = Violation::TooSmall { thing, bytes: 3, needs: 4 };
         assert!(violations(&program, &small).contains(&expected));
 
