@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use anyhow::{Result, anyhow, ensure};
 use clap::Args;
+use plimsoll::range::Range;
 use plimsoll::shape::Bindings;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -162,6 +163,15 @@ impl Dims {
     /// The symbols that have no single number.
     fn ranges(&self) -> impl Iterator<Item = &String> {
         self.symbols.iter().filter(|(_, extent)| extent.lo < extent.hi).map(|(name, _)| name)
+    }
+
+    /// The ranges, each with its symbol.
+    pub(crate) fn all_ranges(&self) -> Vec<Range> {
+        let range = |symbol: &String| {
+            let Extent { lo, hi } = self.symbols[symbol];
+            Range { symbol: symbol.clone(), least: lo, most: hi }
+        };
+        self.ranges().map(range).collect()
     }
 
     fn bindings(&self, pick: impl Fn(&Extent, &str) -> u64) -> Bindings {

@@ -5,19 +5,22 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
+use plimsoll::range::Proof;
 use plimsoll::verify::trace::{self, TraceViolation};
 use plimsoll::{Plan, Program, Told, read_plan, violations};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::Answer;
 use crate::input::Source;
 use crate::model::ModelArgs;
 use crate::output::{self, OutputArgs, TextOrJson};
+use crate::report::{ranges_in_words, ranges_json};
 use crate::verdict::{self, MOST_VIOLATIONS};
 
 const EXAMPLES: &str = "\
 Every read of every step must find what was written last, run after run, whoever made the plan; if
-it is for ranges of dims, at every corner of them.
+it is for ranges of dims, at every size of them: that is proven, or it is not valid.
 Widths, sizes, kernels and order are those that the plan tells, unless they are given here. One
 of the files may be - for standard input.
 
@@ -76,9 +79,11 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     if let Some(trace) = &trace {
         findings.extend(check_trace(&program, &plan, trace)?);
     }
-    let verdict = Verdict::new(&program, &plan, findings);
+    let ranges = loaded.proof.as_ref();
+    let verdict =
+        Verdict { ranges: ranges.map(ranges_json), ..Verdict::new(&program, &plan, findings) };
     output.write(|out| match output.format {
-        TextOrJson::Text => verdict.write_text(out),
+        TextOrJson::Text => verdict.write_text(out, ranges),
         TextOrJson::Json => output::write_json(out, &verdict),
     })?;
     Ok(if verdict.valid { Answer::Yes } else { Answer::No })
@@ -112,6 +117,9 @@ struct Verdict {
     arena_bytes: u64,
     steps: usize,
     values: usize,
+    /// How what holds at every size of ranges of dims was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranges: Option<Value>,
     /// Whether `violations` are all.
     complete: bool,
     violations: Vec<Finding>,
@@ -133,16 +141,22 @@ impl Verdict {
             arena_bytes: plan.banks.iter().fold(0, |sum, bank| bank.bytes.saturating_add(sum)),
             steps: program.steps(),
             values: program.values(),
+            ranges: None,
             complete: found <= MOST_VIOLATIONS,
             violations: findings,
         }
     }
 
-    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn write_text(&self, out: &mut dyn Write, ranges: Option<&Proof>) -> io::Result<()> {
         let Verdict { arena_bytes, steps, values, .. } = self;
         let fine = format!("arena {arena_bytes} bytes, steps {steps}, values {values}");
         let violations = self.violations.iter().map(|violation| violation.text.as_str());
-        verdict::write_text(out, violations, self.complete, &fine)
+        verdict::write_text(out, violations, self.complete, &fine)?;
+        for (heading, words) in ranges.filter(|_| self.valid).into_iter().flat_map(ranges_in_words)
+        {
+            writeln!(out, "{heading:<12} {words}")?;
+        }
+        Ok(())
     }
 }
 
