@@ -1,5 +1,7 @@
 //! The graph at the largest sizes, without what does not hold at others.
 
+use std::collections::BTreeSet;
+
 use super::compare::Shared;
 use super::{Proof, RangeError, Why};
 use crate::dtype::packed_bytes;
@@ -42,7 +44,9 @@ pub(super) fn adapted(
         });
         places.read_whole(node);
     }
+    let mut named = BTreeSet::new();
     proof.given_up = shared.given_up;
+    proof.given_up.retain(|given_up| named.insert(given_up.value.clone()));
     Ok(builder.finish()?)
 }
 

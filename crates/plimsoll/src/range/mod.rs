@@ -50,7 +50,7 @@ use crate::shape::{Bindings, Lowered, Refused, ShapeError, infer_at, infer_over}
 use compare::{Found, Shared};
 
 /// How many nodes are gone through to show something for all sizes, before the rest is given up.
-pub const WORK: u64 = 1 << 20;
+pub const WORK: u64 = 1 << 19;
 
 /// However large a model is, so many ranges are looked at.
 const LEAST_LOOKS: u64 = 64;

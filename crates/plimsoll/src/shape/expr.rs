@@ -28,7 +28,7 @@ use super::{Dim, Int};
 
 /// A number that follows from the sizes of a range. It means something only while the scope that
 /// it was made in is open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Expr(u32);
 
 /// The most terms of a polynomial. Shapes have a few; what has more is not followed.
@@ -63,6 +63,10 @@ struct Table {
     ids: BTreeMap<Terms, u32>,
     /// How often something was undecided because of a symbol.
     undecided: Vec<u64>,
+    /// What expressions are equal to wherever the model runs, each in steps to the end of a chain.
+    equal: BTreeMap<u32, u32>,
+    /// Whether nodes are gone through that run whenever the model does.
+    always: bool,
 }
 
 thread_local! {
@@ -237,6 +241,35 @@ impl Expr {
         }
     }
 
+    /// Remembers that both are equal, or the model does not run: a node that runs whenever the model
+    /// does says so. What is said in a branch holds only there, and is forgotten.
+    pub(crate) fn must_equal(self, other: Expr) {
+        let (one, other) = (self.end(), other.end());
+        // A number is the end of its chain, and so is what was there first.
+        let (from, to) = match (one.constant(), other.constant()) {
+            (Some(_), Some(_)) => return,
+            (Some(_), None) => (other, one),
+            (None, Some(_)) => (one, other),
+            (None, None) => (one.max(other), one.min(other)),
+        };
+        with(|table| {
+            if table.always && from != to {
+                table.equal.insert(from.0, to.0);
+            }
+        });
+    }
+
+    /// What it is equal to wherever the model runs.
+    fn end(self) -> Expr {
+        with(|table| {
+            let mut at = self.0;
+            while let Some(to) = table.equal.get(&at) {
+                at = *to;
+            }
+            Expr(at)
+        })
+    }
+
     /// Remembers that something could not be decided because of its symbols.
     fn leave_undecided(self) {
         with(|table| {
@@ -275,6 +308,23 @@ impl Expr {
         let expr = self.constant().is_none().then_some(self);
         Some(Int { expr, ..Int::between(lo, hi) })
     }
+}
+
+/// A dim with one name for all that is equal to it wherever the model runs.
+pub(crate) fn settled(dim: Dim) -> Dim {
+    match dim {
+        Dim::Follows(expr) => expr.end().dim(),
+        dim => dim,
+    }
+}
+
+/// Says whether the nodes that are gone through next run whenever the model does.
+pub(crate) fn set_always(always: bool) {
+    TABLE.with_borrow_mut(|table| {
+        if let Some(table) = table {
+            table.always = always;
+        }
+    });
 }
 
 /// What follows for one number from two, at least one of which follows from sizes and both of which

@@ -16,7 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::expr::Scope;
+use super::expr::{Scope, settled};
 use super::family::{family, followed_slice};
 use super::infer::{Bindings, Branch, Found, Order, Ranged, Refused, ShapeError, found, statics};
 use super::{Dim, Fact, Shape};
@@ -323,7 +323,8 @@ impl Lowering<'_> {
         let name = &self.model.tensor(id).name;
         match &self.facts[id.index()] {
             Fact { dtype: Some(dtype), shape: Some(shape), .. } => {
-                Value::new(name, *dtype, shape.clone())
+                let dims = shape.0.iter().map(|dim| settled(*dim));
+                Value::new(name, *dtype, Shape(dims.collect()))
             }
             // Whoever plans has to be told how many bytes it has.
             fact => Value::new(name, fact.dtype.unwrap_or(Dtype::U8), Shape(vec![Dim::Unknown])),

@@ -17,7 +17,7 @@ mod statics;
 
 use std::collections::BTreeMap;
 
-use super::{Dim, Elements, Fact, Shape, arithmetic, rules};
+use super::{Dim, Elements, Fact, Shape, arithmetic, expr, rules};
 use crate::model::{Axis, Body, Model, ModelNode, Operator, Origin, Tensor, TensorId};
 
 pub use bind::Bindings;
@@ -110,6 +110,7 @@ impl Engine<'_> {
     fn body(&mut self, body: &Body, order: &Order) -> Result<(), ShapeError> {
         for step in &order.steps {
             let node = &body.nodes[step.node];
+            expr::set_always(std::ptr::eq(body, &self.model.body));
             self.visits = self.visits.saturating_sub(1);
             let outputs = match (&node.operator, &step.bodies[..]) {
                 (Operator::If(branches), [then, otherwise]) => {

@@ -96,8 +96,12 @@ pub(super) fn agreed(a: Dim, b: Dim) -> Option<Dim> {
     match (a, b) {
         (Dim::Follows(expr), other) | (other, Dim::Follows(expr)) => match other {
             Dim::Known(_) | Dim::Follows(_) => {
-                let differ = exact(other).and_then(|other| expr.equals(other)) == Some(false);
-                (!differ).then_some(a)
+                let other = exact(other)?;
+                if expr.equals(other) == Some(false) {
+                    return None;
+                }
+                expr.must_equal(other);
+                Some(a)
             }
             Dim::AtMost(most) => {
                 (expr.bounds().0 <= i128::from(most)).then_some(Dim::Follows(expr))
@@ -134,10 +138,20 @@ pub(super) fn broadcast_dim(a: Dim, b: Dim) -> Result<Dim, String> {
         (Dim::Known(1), dim) | (dim, Dim::Known(1)) => Ok(dim),
         (Dim::Known(a), Dim::Known(b)) if a != b => Err(format!("{a} against {b}")),
         // What is not 1 is the result: the other is 1 or the same.
+        (known @ Dim::Known(_), follows @ Dim::Follows(dim))
+        | (follows @ Dim::Follows(dim), known @ Dim::Known(_))
+            if dim.bounds().0 > 1 =>
+        {
+            same(known, follows)
+        }
         (Dim::Known(dim), _) | (_, Dim::Known(dim)) => Ok(Dim::Known(dim)),
         (Dim::Follows(a), Dim::Follows(b)) if a == b => Ok(Dim::Follows(a)),
-        (Dim::Follows(dim), _) if dim.bounds().0 > 1 => Ok(Dim::Follows(dim)),
-        (_, Dim::Follows(dim)) if dim.bounds().0 > 1 => Ok(Dim::Follows(dim)),
+        (Dim::Follows(a), Dim::Follows(b)) if a.bounds().0 > 1 && b.bounds().0 > 1 => {
+            same(Dim::Follows(a), Dim::Follows(b))
+        }
+        (Dim::Follows(dim), _) | (_, Dim::Follows(dim)) if dim.bounds().0 > 1 => {
+            Ok(Dim::Follows(dim))
+        }
         _ => Ok(at_most(limit(a).zip(limit(b)).map(|(a, b)| a.max(b)))),
     }
 }

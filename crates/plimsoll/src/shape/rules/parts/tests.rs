@@ -104,7 +104,7 @@ fn slice_lengths_are_those_of_elements() {
                         assert_eq!(found, expected, "{start}:{end}:{step} of {dim}");
                     }
                     Dim::AtMost(most) => assert!(step < 0 && start < 0 && most == 1),
-                    Dim::Unknown => panic!("{start}:{end}:{step} of {dim}"),
+                    Dim::Follows(_) | Dim::Unknown => panic!("{start}:{end}:{step} of {dim}"),
                 }
             }
         }
