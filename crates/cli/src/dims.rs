@@ -6,18 +6,19 @@ use std::str::FromStr;
 
 use anyhow::{Result, anyhow, ensure};
 use clap::Args;
+use plimsoll::range::Range;
 use plimsoll::shape::Bindings;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// A plan is checked at every corner of its ranges, so there cannot be too many.
+/// What a plan uses is told for every corner of its ranges, so there cannot be too many.
 const MOST_RANGES: usize = 6;
 
 /// What a command line can say of the dims of a model.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DimArgs {
-    /// What a symbol in the shapes of inputs stands for: a number, or a range such as 1..512, for
-    /// all of which the plan then holds
+    /// What a symbol in the shapes of inputs stands for: a number, or a range such as 1..512. The
+    /// plan is proven for every size of it, and says how
     #[arg(long, value_name = "NAME=N|NAME=LO..HI", value_parser = parse_dim)]
     dim: Vec<(String, Extent)>,
 
@@ -170,6 +171,15 @@ impl Dims {
     /// The symbols that have no single number.
     fn ranges(&self) -> impl Iterator<Item = &String> {
         self.symbols.iter().filter(|(_, extent)| extent.lo < extent.hi).map(|(name, _)| name)
+    }
+
+    /// The ranges, each with its symbol.
+    pub(crate) fn all_ranges(&self) -> Vec<Range> {
+        let range = |symbol: &String| {
+            let Extent { lo, hi } = self.symbols[symbol];
+            Range { symbol: symbol.clone(), least: lo, most: hi }
+        };
+        self.ranges().map(range).collect()
     }
 
     fn bindings(&self, pick: impl Fn(&Extent, &str) -> u64) -> Bindings {

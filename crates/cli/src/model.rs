@@ -3,9 +3,12 @@
 //! What a program is made from beside the graph (widths, sizes, kernels, order) is told in the
 //! plan, so that whoever verifies it need not say it again.
 
+mod ranges;
 pub(crate) mod taken;
 mod variants;
 
+use ranges::AtSizes;
+pub(crate) use ranges::Loaded;
 pub(crate) use variants::{Sequence, Sharing};
 
 use std::collections::BTreeMap;
@@ -14,15 +17,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
-use plimsoll::advise::{Case, Variant};
-use plimsoll::at_sizes::{DoesNotHold, used_at};
+use plimsoll::advise::Case;
 use plimsoll::model::Model;
-use plimsoll::shape::{self, BindingFault, Bindings, Inferred, ShapeError};
 use plimsoll::training_json::TrainingJsonError;
 use plimsoll::{
-    Best, Graph, Kernels, LoweringError, LoweringOptions, NodeId, Options, OrderEffort, Plan,
-    Preset, ScheduledGraph, Selector, Told, Tries, Width, best_watched, joined_as_told,
-    order_by_names, text, training_json, without_concats,
+    Best, Graph, Kernels, LoweringError, LoweringOptions, Options, OrderEffort, Preset,
+    ScheduledGraph, Selector, Told, Tries, Width, best_watched, joined_as_told, order_by_names,
+    text, training_json, without_concats,
 };
 use plimsoll_onnx::OnnxError;
 use plimsoll_pack::Effort;
@@ -82,33 +83,6 @@ fn read_text(text: &str, source: &Source) -> Result<Graph> {
         });
     }
     text::parse(text).map_err(|error| anyhow!("{source}:{error}"))
-}
-
-/// A model as a graph, at the largest dims that are asked for.
-#[derive(Clone)]
-pub(crate) struct Loaded {
-    /// The graph that is planned.
-    pub(crate) graph: Graph,
-    /// The same at the other corners of ranges of dims, with what they are called.
-    pub(crate) corners: Vec<(String, Graph)>,
-    /// The file, if it is an ONNX model.
-    pub(crate) onnx: Option<Bytes>,
-}
-
-impl Loaded {
-    /// Does without the copies of these concats at the corners too.
-    fn join_corners(
-        &mut self,
-        kernels: &Kernels,
-        joined: &[NodeId],
-        source: &Source,
-    ) -> Result<()> {
-        for (name, graph) in &mut self.corners {
-            *graph = without_concats(graph, kernels, joined)
-                .map_err(|error| anyhow!("{source}: at {name}: {error} (try --concat copy)"))?;
-        }
-        Ok(())
-    }
 }
 
 /// What a command line can say about a model beside its file.
@@ -355,21 +329,6 @@ fn read_order(path: &Path) -> Result<Order> {
     Ok(Order::Names(names, source))
 }
 
-/// How to say what is not known of inputs, if that is what is wrong.
-fn how_to_bind(error: &ShapeError) -> &'static str {
-    let ShapeError::Bindings(faults) = error else { return "" };
-    let any = |kind: fn(&BindingFault) -> bool| faults.iter().any(kind);
-    let symbol = any(|fault| matches!(fault, BindingFault::Unbound { .. }));
-    let shape =
-        any(|fault| matches!(fault, BindingFault::NoDim { .. } | BindingFault::NoRank { .. }));
-    match (symbol, shape) {
-        (true, false) => " (say it with --dim NAME=N)",
-        (false, true) => " (say it with --input-shape INPUT=N,N)",
-        (true, true) => " (say it with --dim NAME=N or --input-shape INPUT=N,N)",
-        (false, false) => "",
-    }
-}
-
 impl Lowering {
     /// Reads a model, and finds its shapes.
     pub(crate) fn load(&self, source: &Source) -> Result<Loaded> {
@@ -380,24 +339,21 @@ impl Lowering {
         };
         let (model, onnx) = match read(source)? {
             Read::Graph(graph) if self.dims.is_empty() => {
-                return Ok(Loaded { graph: donated(graph)?, corners: Vec::new(), onnx: None });
+                let graph = donated(graph)?;
+                return Ok(Loaded { graph, corners: Vec::new(), proof: None, onnx: None });
             }
             Read::Graph(_) => {
                 bail!("{source}: has no symbols or open shapes that dims could be for")
             }
             Read::Model(model, bytes) => (model, Some(bytes)),
         };
-        let infer = |bindings: &Bindings| {
-            let inferred = shape::infer(&model, bindings);
-            inferred.map_err(|error| anyhow!("{source}: {error}{}", how_to_bind(&error)))
-        };
-        let Inferred { graph, refused } = infer(&self.dims.largest())?;
+        let AtSizes { graph, refused, corners, proof } = self.at_sizes(&model, source)?;
         for refused in refused {
             output::note(&format!("{source}: {refused}; planned without it"));
         }
-        let corners = self.dims.corners().into_iter();
-        let corners = corners.map(|(name, bindings)| Ok((name, donated(infer(&bindings)?.graph)?)));
-        Ok(Loaded { graph: donated(graph)?, corners: corners.collect::<Result<_>>()?, onnx })
+        let corners = corners.into_iter().map(|(name, graph)| Ok((name, donated(graph)?)));
+        let corners = corners.collect::<Result<_>>()?;
+        Ok(Loaded { graph: donated(graph)?, corners, proof, onnx })
     }
 
     /// The same without the copies that a plan tells it does without.
@@ -449,22 +405,6 @@ impl Lowering {
         check_kinds(&graph, &self.own_bytes, "--own-bytes")?;
         let (lowering, tries) = (self.options(), self.tries(&options));
         Ok(Case { graph, lowering, options, tries, spills: false })
-    }
-
-    /// The same model at smaller dims: each symbol's halved, one at a time. Where that is no model,
-    /// it is left out.
-    pub(crate) fn smaller(&self, source: &Source) -> Result<Vec<Variant>> {
-        let halves = self.dims.halves();
-        if halves.is_empty() || *source == Source::Stdin {
-            return Ok(Vec::new());
-        }
-        let Read::Model(model, _) = read(source)? else { return Ok(Vec::new()) };
-        let variant = |(label, bindings): (String, Bindings)| {
-            let Inferred { graph, .. } = shape::infer(&model, &bindings).ok()?;
-            let graph = self.donations.apply(graph, &self.options().kernels).ok()?;
-            Some(Variant { label, graph })
-        };
-        Ok(halves.into_iter().filter_map(variant).collect())
     }
 
     /// How long to search for an order, if one is searched for.
@@ -522,39 +462,6 @@ impl Lowering {
             _ => "",
         };
         anyhow!("{at_fault}: {error}{how}")
-    }
-
-    /// What a plan uses at the other corners of ranges, at all of which it has to hold.
-    pub(crate) fn used_at_corners(
-        &self,
-        loaded: &Loaded,
-        program: &ScheduledGraph<'_>,
-        plan: &Plan,
-        source: &Source,
-    ) -> Result<Vec<(String, u64)>> {
-        let mut corners = Vec::with_capacity(loaded.corners.len());
-        for (name, used) in self.at_corners(loaded, program, plan, source)? {
-            let used = used.with_context(|| {
-                format!("{source}: the plan does not hold at {name}; try --no-in-place")
-            })?;
-            corners.push((name, used));
-        }
-        Ok(corners)
-    }
-
-    /// What a plan uses at each of the other corners, or why it does not hold there.
-    pub(crate) fn at_corners(
-        &self,
-        loaded: &Loaded,
-        program: &ScheduledGraph<'_>,
-        plan: &Plan,
-        source: &Source,
-    ) -> Result<Vec<(String, Result<u64, DoesNotHold>)>> {
-        let used = |(name, graph): &(String, Graph)| {
-            let other = self.program(graph, source)?;
-            Ok((name.clone(), used_at(program, plan, &other)))
-        };
-        loaded.corners.iter().map(used).collect()
     }
 
     /// Tells what a plan has to say of its model.

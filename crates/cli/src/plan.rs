@@ -171,6 +171,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
             let asked = Asked {
                 budget: args.budget,
                 is_timed: args.planning.choices.packing.is_timed(),
+                proof: improved.subject.loaded.proof.as_ref(),
                 corners: &corners,
                 best: &improved.best,
             };

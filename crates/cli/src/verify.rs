@@ -6,6 +6,7 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
+use plimsoll::range::Proof;
 use plimsoll::verify::trace::{self, TraceViolation};
 use plimsoll::{
     Boundary, FalseClaim, Options, Plan, Program, Told, false_claims, read_plan, unreserved,
@@ -18,12 +19,13 @@ use crate::Answer;
 use crate::input::Source;
 use crate::model::{ModelArgs, taken};
 use crate::output::{self, OutputArgs, TextOrJson, one_line};
+use crate::report::{ranges_in_words, ranges_json};
 use crate::verdict::{self, MOST_VIOLATIONS};
 use crate::{bank, boundary, size};
 
 const EXAMPLES: &str = "\
 Every read of every step must find what was written last, run after run, whoever made the plan; if
-it is for ranges of dims, at every corner of them.
+it is for ranges of dims, at every size of them: that is proven, or it is not valid.
 Dims, donations, sizes, widths and kernels are those that the plan tells, unless they are given here;
 the verdict says what was taken from the plan. With --strict nothing is: what is not given here has
 the defaults of plimsoll plan. What the plan says of itself has to be so: totals, bounds, sizes, and
@@ -118,9 +120,13 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     if let Some(trace) = &trace {
         findings.extend(check_trace(&program, &plan, trace)?);
     }
-    let verdict = Verdict::new(&program, &plan, taken, findings);
+    let ranges = loaded.proof.as_ref();
+    let verdict = Verdict {
+        ranges: ranges.map(ranges_json),
+        ..Verdict::new(&program, &plan, taken, findings)
+    };
     output.write(|out| match output.format {
-        TextOrJson::Text => verdict.write_text(out),
+        TextOrJson::Text => verdict.write_text(out, ranges),
         TextOrJson::Json => output::write_json(out, &verdict),
     })?;
     Ok(if verdict.valid { Answer::Yes } else { Answer::No })
@@ -187,6 +193,9 @@ struct Verdict {
     values: usize,
     /// What the plan says of the model, and nobody else does.
     taken_from_plan: Map<String, Value>,
+    /// How what holds at every size of ranges of dims was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranges: Option<Value>,
     /// Whether `violations` are all.
     complete: bool,
     violations: Vec<Finding>,
@@ -214,12 +223,13 @@ impl Verdict {
             steps: program.steps(),
             values: program.values(),
             taken_from_plan,
+            ranges: None,
             complete: found <= MOST_VIOLATIONS,
             violations: findings,
         }
     }
 
-    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn write_text(&self, out: &mut dyn Write, ranges: Option<&Proof>) -> io::Result<()> {
         let Verdict { arena_bytes, steps, values, .. } = self;
         let fine = format!("arena {arena_bytes} bytes, steps {steps}, values {values}");
         let violations = self.violations.iter().map(|violation| violation.text.as_str());
@@ -227,6 +237,10 @@ impl Verdict {
         if !self.taken_from_plan.is_empty() {
             let taken = taken::in_words(&self.taken_from_plan);
             writeln!(out, "taken from the plan: {}", one_line(&taken))?;
+        }
+        for (heading, words) in ranges.filter(|_| self.valid).into_iter().flat_map(ranges_in_words)
+        {
+            writeln!(out, "{heading:<12} {words}")?;
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use plimsoll_onnx::proto::type_proto;
 use plimsoll_onnx::testing::{
     BOOL, F32, I64, body, encode, graph, int, list, model, node, samples, shaped, typed, value,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn run(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
@@ -226,30 +226,48 @@ fn a_range_is_planned_at_its_end_and_holds_at_its_beginning() {
         value["offset"].as_u64().expect("an offset")
     };
     assert_eq!(used, (place("a") + 16).max(place("y") + 32));
-    let in_use = text(&output.stdout).lines().find(|line| line.trim_start().starts_with("in use"));
-    let in_use = in_use.expect("a line for the corner");
-    assert!(in_use.ends_with("at seq=1"), "{in_use}");
+    let line = |heading: &str| {
+        let found = text(&output.stdout).lines().find(|line| line.starts_with(heading));
+        found.map(str::to_owned).unwrap_or_default()
+    };
+    assert!(line("in use").ends_with("at seq=1"), "{}", line("in use"));
+    let how = "proven for all 512 sizes: as a whole, by expressions of the dims";
+    assert_eq!(line("ranges"), format!("ranges       {how}"));
+    let proof = json!({
+        "proof": "symbolic", "sizes": 512, "parts": 1, "sizes_checked": 0, "sizes_refused": 0,
+        "given_up": [], "larger": {},
+    });
+    assert_eq!(plan["ranges"], proof);
 
-    // Whoever verifies the plan looks at both ends.
+    // Whoever verifies the plan proves it again.
     let kept = Path::new(path).with_extension("json");
     let kept = kept.to_str().expect("a plain path");
     fs::write(kept, plan.to_string()).expect("a file for tests");
     let verdict = run(&["verify", path, kept]);
     assert_eq!(verdict.status.code(), Some(0), "{}", text(&verdict.stderr));
+    assert!(text(&verdict.stdout).contains(how), "{}", text(&verdict.stdout));
+    let verdict = run(&["verify", path, kept, "--format", "json"]);
+    let verdict: Value = serde_json::from_slice(&verdict.stdout).expect("JSON");
+    assert_eq!(verdict["ranges"], proof);
 }
 
 #[test]
-fn a_range_in_which_something_broadcasts_is_refused() {
+fn where_something_broadcasts_in_a_range_nothing_is_taken_over() {
     // Of 8 rows each is written over its own; of one row all 8 are made.
     let model = ranged(Some(Dim::DimValue(8)));
     let place = file("broadcast", &model);
     let path = place.to_str().expect("a plain path");
     assert_eq!(run(&["plan", path, "--dim", "seq=8"]).status.code(), Some(0));
-    let said = refused("broadcast", &model, &["--dim", "seq=1..8"]);
-    let words = "the plan does not hold at seq=1; try --no-in-place: step \"add\" overwrites \"a\"";
-    assert!(said.starts_with(words), "{said}");
-    let apart = ["plan", path, "--dim", "seq=1..8", "--no-in-place", "--format", "json"];
-    assert_eq!(run(&apart).status.code(), Some(0));
+    let plan = run(&["plan", path, "--dim", "seq=1..8", "--format", "json"]);
+    let plan: Value = serde_json::from_slice(&plan.stdout).expect("JSON");
+    let given_up = json!([{"value": "b", "why": "impossible", "at": "seq=1"}]);
+    assert_eq!(plan["ranges"]["given_up"], given_up);
+    // `a` and `b` are apart, and `y` is twice as large.
+    assert_eq!(plan["arena_bytes"], 3 * 8 * 16);
+    let kept = place.with_extension("json");
+    fs::write(&kept, plan.to_string()).expect("a file for tests");
+    let verdict = run(&["verify", path, kept.to_str().expect("a plain path")]);
+    assert_eq!(verdict.status.code(), Some(0), "{}", text(&verdict.stdout));
 
     // A plan for 8 that is said to be for the range is found out.
     let plan = run(&["plan", path, "--dim", "seq=8", "--format", "json"]);
@@ -259,7 +277,9 @@ fn a_range_in_which_something_broadcasts_is_refused() {
     fs::write(&kept, plan.to_string()).expect("a file for tests");
     let verdict = run(&["verify", path, kept.to_str().expect("a plain path")]);
     assert_eq!(verdict.status.code(), Some(1), "{}", text(&verdict.stderr));
-    assert!(text(&verdict.stdout).starts_with("at seq=1: "), "{}", text(&verdict.stdout));
+    let said = text(&verdict.stdout);
+    assert!(said.starts_with("step \"add\" overwrites \"a\" with \"b\""), "{said}");
+    assert!(said.contains("\nat seq=1: "), "{said}");
 }
 
 /// Two layers of a decoder: keys that grow by a row in the axis that is the outermost of more than

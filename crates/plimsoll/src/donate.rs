@@ -258,6 +258,8 @@ impl Donating<'_> {
         let effect = self.graph.native_effect(id);
         let by_op = effect.overwrites.iter().filter(|_| self.overwriting[id.index()]);
         let by_op = by_op.filter_map(|(o, i)| Some((node.outputs[*o]?, node.inputs[*i]?)));
+        let windowed = |value: ValueId| node.windows.iter().any(|window| window.value == value);
+        let by_op = by_op.filter(|(output, input)| !windowed(*output) && !windowed(*input));
         let declared = node.overwrites.iter().map(|o| (o.output, o.input));
         let links: Vec<Link> = by_op
             .chain(declared)

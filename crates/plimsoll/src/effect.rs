@@ -15,7 +15,7 @@
 
 use crate::dtype::Dtype;
 use crate::op::{Cut, Op};
-use crate::shape::{Shape, product};
+use crate::shape::{Dim, Shape, count, product, sum, times};
 
 /// An operand as the table sees it.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,8 @@ pub fn effect(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Effect 
         overwrites: overwrites(inputs, outputs, &[0], |input, output| input >= output),
         ..plain.clone()
     };
-    let copying = |views| Effect { views, copies: true, ..plain.clone() };
+    let known = || views(op, inputs, outputs).into_iter().filter_map(FoundView::known).collect();
+    let copying = || Effect { views: known(), copies: true, ..plain.clone() };
     match op {
         Op::Unary | Op::Clamp | Op::Softmax | Op::Norm | Op::Scan => elementwise(&[0]),
         Op::Scatter | Op::UpdateSlice | Op::Variadic => {
@@ -79,7 +80,7 @@ pub fn effect(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Effect 
         Op::Binary => elementwise(&[0, 1]),
         Op::Where => elementwise(&[1, 2, 0]),
         Op::Quantize => converting(),
-        Op::Cast => Effect { views: same_bytes(inputs, outputs), ..converting() },
+        Op::Cast => Effect { views: known(), ..converting() },
         Op::Copy => Effect { copies: true, ..elementwise(&[0]) },
         Op::Fill
         | Op::MatMul
@@ -94,14 +95,100 @@ pub fn effect(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Effect 
         | Op::Resize
         | Op::Custom => plain,
         Op::ShapeOf => Effect::default(),
-        Op::Reshape | Op::Squeeze | Op::Unsqueeze | Op::Flatten | Op::Identity | Op::Dropout => {
-            copying(same_bytes(inputs, outputs))
+        Op::Reshape
+        | Op::Squeeze
+        | Op::Unsqueeze
+        | Op::Flatten
+        | Op::Identity
+        | Op::Dropout
+        | Op::Expand
+        | Op::Transpose { .. }
+        | Op::Slice { .. }
+        | Op::Split { .. }
+        | Op::Concat { .. }
+        | Op::Gather
+        | Op::Pad => copying(),
+    }
+}
+
+/// An output that is a view of an input, at a byte that may follow from the sizes of ranges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FoundView {
+    pub(crate) output: usize,
+    pub(crate) input: usize,
+    /// The first byte, at the native width: known, or following from sizes.
+    pub(crate) offset: Dim,
+}
+
+impl FoundView {
+    /// The view, if the byte is known.
+    fn known(self) -> Option<ViewEffect> {
+        let Dim::Known(offset) = self.offset else { return None };
+        Some(ViewEffect { output: self.output, input: self.input, offset })
+    }
+}
+
+/// What a slice keeps of one axis; numbers may follow from the sizes of ranges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    pub(crate) axis: usize,
+    pub(crate) start: Dim,
+    pub(crate) len: Dim,
+    pub(crate) step: i64,
+}
+
+impl From<&Cut> for Kept {
+    fn from(cut: &Cut) -> Self {
+        let Cut { axis, start, len, step } = *cut;
+        Kept { axis, start: Dim::Known(start), len: Dim::Known(len), step }
+    }
+}
+
+/// The views that an op makes: each is one for all sizes that its operands can have.
+pub(crate) fn views(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Vec<FoundView> {
+    match op {
+        Op::Cast
+        | Op::Reshape
+        | Op::Squeeze
+        | Op::Unsqueeze
+        | Op::Flatten
+        | Op::Identity
+        | Op::Dropout => same_bytes(inputs, outputs),
+        Op::Expand => same_elements(inputs, outputs),
+        Op::Transpose { perm } => transposed(perm, inputs, outputs),
+        Op::Slice { cuts } => {
+            let kept: Vec<Kept> = cuts.iter().map(Kept::from).collect();
+            sliced(&kept, inputs, outputs).into_iter().collect()
         }
-        Op::Expand => copying(same_elements(inputs, outputs)),
-        Op::Transpose { perm } => copying(transposed(perm, inputs, outputs)),
-        Op::Slice { cuts } => copying(sliced(cuts, inputs, outputs)),
-        Op::Split { axis } => copying(split(*axis, inputs, outputs)),
-        Op::Concat { .. } | Op::Gather | Op::Pad => copying(Vec::new()),
+        Op::Split { axis } => split(*axis, inputs, outputs),
+        Op::Unary
+        | Op::Clamp
+        | Op::Softmax
+        | Op::Norm
+        | Op::Scan
+        | Op::Scatter
+        | Op::UpdateSlice
+        | Op::Variadic
+        | Op::Binary
+        | Op::Where
+        | Op::Quantize
+        | Op::Copy
+        | Op::Fill
+        | Op::MatMul
+        | Op::Conv
+        | Op::ConvTranspose
+        | Op::Pool
+        | Op::Reduce
+        | Op::ArgReduce
+        | Op::TopK
+        | Op::Attention
+        | Op::Rnn
+        | Op::Resize
+        | Op::Custom
+        | Op::ShapeOf
+        | Op::Concat { .. }
+        | Op::Gather
+        | Op::Pad => Vec::new(),
     }
 }
 
@@ -177,8 +264,8 @@ fn overwrites(
     };
     let may = |index: &usize| match inputs.get(*index) {
         Some(Some(input)) => {
-            let known = input.shape.known().is_some();
-            known && input.shape == output.shape && fits(input.slot_bits, output.slot_bits)
+            let exact = input.shape.exact().is_some();
+            exact && input.shape == output.shape && fits(input.slot_bits, output.slot_bits)
         }
         _ => false,
     };
@@ -186,94 +273,115 @@ fn overwrites(
 }
 
 /// Output 0 is input 0: in a cast, a reshape and the like, if the type stays.
-fn same_bytes(inputs: &Operands<'_>, outputs: &Operands<'_>) -> Vec<ViewEffect> {
+fn same_bytes(inputs: &Operands<'_>, outputs: &Operands<'_>) -> Vec<FoundView> {
     match (inputs.first(), outputs.first()) {
         (Some(Some(input)), Some(Some(output))) if input.dtype == output.dtype => {
-            vec![ViewEffect { output: 0, input: 0, offset: 0 }]
+            vec![FoundView { output: 0, input: 0, offset: Dim::Known(0) }]
         }
         _ => Vec::new(),
     }
 }
 
+/// How many elements an operand has, if that is known or follows from sizes.
+fn elements(operand: Option<&Option<Operand<'_>>>) -> Option<Dim> {
+    let count = count((*operand?)?.shape.exact()?);
+    count.is_exact().then_some(count)
+}
+
 /// Output 0 is input 0 if there are no more elements than before.
-fn same_elements(inputs: &Operands<'_>, outputs: &Operands<'_>) -> Vec<ViewEffect> {
-    let count = |operands: &Operands<'_>| product(&dims(operands.first().copied()??)?);
-    let equal = count(inputs).is_some() && count(inputs) == count(outputs);
+fn same_elements(inputs: &Operands<'_>, outputs: &Operands<'_>) -> Vec<FoundView> {
+    let count = elements(inputs.first());
+    let equal = count.is_some() && count == elements(outputs.first());
     if equal { same_bytes(inputs, outputs) } else { Vec::new() }
 }
 
-/// A transpose moves nothing if the axes of more than one element stay in order.
-fn transposed(perm: &[usize], inputs: &Operands<'_>, outputs: &Operands<'_>) -> Vec<ViewEffect> {
-    let Some(dims) = inputs.first().copied().flatten().and_then(dims) else {
+/// A transpose moves nothing if the axes of more than one element stay in order. What is not 1 for
+/// all sizes may have more.
+fn transposed(perm: &[usize], inputs: &Operands<'_>, outputs: &Operands<'_>) -> Vec<FoundView> {
+    let Some(dims) = inputs.first().copied().flatten().and_then(|input| input.shape.exact()) else {
         return Vec::new();
     };
-    let moved = |axis: &&usize| dims.get(**axis) != Some(&1);
+    let moved = |axis: &&usize| dims.get(**axis) != Some(&Dim::Known(1));
     let in_order = perm.iter().filter(moved).is_sorted();
     if in_order { same_elements(inputs, outputs) } else { Vec::new() }
 }
 
-fn sliced(cuts: &[Cut], inputs: &Operands<'_>, outputs: &Operands<'_>) -> Vec<ViewEffect> {
-    let find = || -> Option<u64> {
-        let (input, output) = ((*inputs.first()?)?, (*outputs.first()?)?);
-        let dims = dims(input)?;
-        let kept = stretch(cuts, &dims)?;
-        let same = input.dtype == output.dtype && product(&output.shape.known()?)? == kept.elements;
-        if same { byte_of(kept.first, input.dtype) } else { None }
-    };
-    let view = find().map(|offset| ViewEffect { output: 0, input: 0, offset });
-    view.into_iter().collect()
+/// Output 0 is a part of input 0, if what is kept is one stretch of memory.
+pub(crate) fn sliced(
+    kept: &[Kept],
+    inputs: &Operands<'_>,
+    outputs: &Operands<'_>,
+) -> Option<FoundView> {
+    let (input, output) = ((*inputs.first()?)?, (*outputs.first()?)?);
+    let stretch = stretch(kept, input.shape.exact()?)?;
+    let same = input.dtype == output.dtype && elements(outputs.first())? == stretch.elements;
+    let offset = if same { byte_of(stretch.first, input.dtype)? } else { return None };
+    Some(FoundView { output: 0, input: 0, offset })
 }
 
 /// Some elements in a row.
 struct Stretch {
-    first: u64,
-    elements: u64,
+    first: Dim,
+    elements: Dim,
 }
 
 /// The elements that cuts leave, if they are one stretch of memory.
-fn stretch(cuts: &[Cut], dims: &[u64]) -> Option<Stretch> {
-    let mut parts: Vec<(u64, u64)> = dims.iter().map(|dim| (0, *dim)).collect();
-    for cut in cuts {
-        if cut.step != 1 && cut.len > 1 {
+fn stretch(kept: &[Kept], dims: &[Dim]) -> Option<Stretch> {
+    let several = |len: Dim| !matches!(len, Dim::Known(0 | 1));
+    let mut parts: Vec<(Dim, Dim)> = dims.iter().map(|dim| (Dim::Known(0), *dim)).collect();
+    for cut in kept {
+        if cut.step != 1 && several(cut.len) {
             return None;
         }
         *parts.get_mut(cut.axis)? = (cut.start, cut.len);
     }
-    let (mut first, mut elements, mut stride) = (0u64, 1u64, 1u64);
+    let (mut first, mut elements, mut stride) = (Dim::Known(0), Dim::Known(1), Dim::Known(1));
     let mut whole = true;
     for ((start, len), dim) in parts.into_iter().zip(dims).rev() {
-        if !whole && len > 1 {
+        if !whole && several(len) {
             return None;
         }
         whole &= len == *dim;
-        first = first.checked_add(start.checked_mul(stride)?)?;
-        elements = elements.checked_mul(len)?;
-        stride = stride.checked_mul(*dim)?;
+        first = sum(first, times(start, stride));
+        elements = times(elements, len);
+        stride = times(stride, *dim);
+        if !(first.is_exact() && elements.is_exact() && stride.is_exact()) {
+            return None;
+        }
     }
     Some(Stretch { first, elements })
 }
 
 /// Where an element begins, if that is a whole byte.
-fn byte_of(element: u64, dtype: Dtype) -> Option<u64> {
-    let bits = u128::from(element) * u128::from(dtype.bits());
-    if bits % 8 == 0 { u64::try_from(bits / 8).ok() } else { None }
+fn byte_of(element: Dim, dtype: Dtype) -> Option<Dim> {
+    match element {
+        Dim::Known(element) => {
+            let bits = u128::from(element) * u128::from(dtype.bits());
+            if bits % 8 == 0 { u64::try_from(bits / 8).ok().map(Dim::Known) } else { None }
+        }
+        element if dtype.bits() % 8 == 0 => {
+            Some(times(element, Dim::Known(dtype.bits() / 8))).filter(|byte| byte.is_exact())
+        }
+        _ => None,
+    }
 }
 
-fn split(axis: usize, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Vec<ViewEffect> {
+fn split(axis: usize, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Vec<FoundView> {
     let Some(Some(input)) = inputs.first() else {
         return Vec::new();
     };
     let mut views = Vec::new();
-    let mut start = 0u64;
+    let mut start = Dim::Known(0);
     for (index, output) in outputs.iter().enumerate() {
-        let len = output.and_then(dims).and_then(|dims| dims.get(axis).copied());
-        let (Some(output), Some(len)) = (output, len) else {
+        let dims = output.and_then(|output| output.shape.exact());
+        let len = dims.and_then(|dims| dims.get(axis).copied());
+        let (Some(output), Some(len), true) = (output, len, start.is_exact()) else {
             break; // Where the next part begins is not known.
         };
-        let cut = [Cut::new(axis, start, len)];
-        let view = sliced(&cut, &[Some(*input)], &[Some(*output)]);
-        views.extend(view.into_iter().map(|view| ViewEffect { output: index, ..view }));
-        start = start.saturating_add(len);
+        let kept = [Kept { axis, start, len, step: 1 }];
+        let view = sliced(&kept, &[Some(*input)], &[Some(*output)]);
+        views.extend(view.into_iter().map(|view| FoundView { output: index, ..view }));
+        start = sum(start, len);
     }
     views
 }

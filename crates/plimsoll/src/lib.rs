@@ -31,6 +31,7 @@ mod pipeline;
 mod plan;
 mod point;
 mod program;
+pub mod range;
 mod report;
 mod reuse;
 mod schedule;

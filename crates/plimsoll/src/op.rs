@@ -240,6 +240,11 @@ const KINDS: [(&str, &[&str]); 38] = [
 ];
 
 impl Op {
+    /// Whether its outputs are parts of an input.
+    pub(crate) fn takes_parts(&self) -> bool {
+        matches!(self, Op::Slice { .. } | Op::Split { .. })
+    }
+
     /// What the family is called in the text form.
     #[must_use]
     pub fn family(&self) -> &'static str {

@@ -11,6 +11,7 @@ mod json;
 mod map;
 mod moment;
 mod plan;
+mod ranges;
 mod svg;
 mod text;
 
@@ -20,6 +21,7 @@ pub(crate) use drawing::{Clock, Drawing};
 pub(crate) use explain::ExplainReport;
 pub(crate) use json::SOLUTION_FORMAT;
 pub(crate) use plan::{Asked, PlanReport, write_title};
+pub(crate) use ranges::{ranges_in_words, ranges_json};
 pub(crate) use svg::{Panel, write_svg};
 pub(crate) use text::{bold, saving_in_words};
 

@@ -1,6 +1,6 @@
 //! What is known of a tensor before anything runs.
 
-use super::{Dim, Shape};
+use super::{Dim, Expr, Shape};
 use crate::dtype::Dtype;
 
 /// What is known of a tensor before anything runs. All of it holds in every run.
@@ -41,22 +41,36 @@ pub struct Int {
     pub lo: i64,
     /// It is not more.
     pub hi: i64,
+    /// What it is exactly, if it is no single number but follows from the sizes of ranges.
+    pub expr: Option<Expr>,
 }
 
 impl Int {
     /// Anything.
-    pub const ANY: Int = Int { lo: i64::MIN, hi: i64::MAX };
+    pub const ANY: Int = Int::between(i64::MIN, i64::MAX);
+
+    /// Of which nothing is known but two limits.
+    #[must_use]
+    pub const fn between(lo: i64, hi: i64) -> Int {
+        Int { lo, hi, expr: None }
+    }
 
     /// The number, if the limits are equal.
     #[must_use]
     pub fn known(self) -> Option<i64> {
         (self.lo == self.hi).then_some(self.lo)
     }
+
+    /// Whether it is the same in every run with the same sizes of inputs.
+    #[must_use]
+    pub fn is_exact(self) -> bool {
+        self.expr.is_some() || self.lo == self.hi
+    }
 }
 
 impl From<i64> for Int {
     fn from(number: i64) -> Self {
-        Int { lo: number, hi: number }
+        Int::between(number, number)
     }
 }
 
@@ -65,8 +79,9 @@ impl From<Dim> for Int {
         let number = |dim: u64| i64::try_from(dim).unwrap_or(i64::MAX);
         match dim {
             Dim::Known(dim) => Int::from(number(dim)),
-            Dim::AtMost(dim) => Int { lo: 0, hi: number(dim) },
-            Dim::Unknown => Int { lo: 0, hi: i64::MAX },
+            Dim::AtMost(dim) => Int::between(0, number(dim)),
+            Dim::Follows(expr) => expr.int().unwrap_or(Int::between(0, i64::MAX)),
+            Dim::Unknown => Int::between(0, i64::MAX),
         }
     }
 }
@@ -74,6 +89,9 @@ impl From<Dim> for Int {
 impl From<Int> for Dim {
     /// The dim that a number says; numbers below 0 are not dims, and nothing is known then.
     fn from(int: Int) -> Self {
+        if let Some(expr) = int.expr {
+            return expr.dim();
+        }
         match (int.known(), u64::try_from(int.hi)) {
             (Some(dim), _) => u64::try_from(dim).map_or(Dim::Unknown, Dim::Known),
             (None, Ok(most)) if int.hi != i64::MAX => Dim::AtMost(most),
@@ -137,11 +155,11 @@ impl Fact {
         }
     }
 
-    /// Whether everything is known of it: it is a constant.
+    /// Whether everything is known of it: it is a constant, for the same sizes of inputs.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         match &self.numbers {
-            Some(Numbers::Ints(ints)) => ints.iter().all(|int| int.known().is_some()),
+            Some(Numbers::Ints(ints)) => ints.iter().all(|int| int.is_exact()),
             Some(Numbers::Floats(_)) => true,
             None => false,
         }
@@ -155,10 +173,10 @@ mod tests {
     #[test]
     fn dims_and_numbers_become_each_other() {
         assert_eq!(Int::from(Dim::Known(3)).known(), Some(3));
-        assert_eq!(Int::from(Dim::AtMost(3)), Int { lo: 0, hi: 3 });
+        assert_eq!(Int::from(Dim::AtMost(3)), Int::between(0, 3));
         assert_eq!(Dim::from(Int::from(3)), Dim::Known(3));
-        assert_eq!(Dim::from(Int { lo: 1, hi: 3 }), Dim::AtMost(3));
-        assert_eq!(Dim::from(Int { lo: -1, hi: 3 }), Dim::AtMost(3));
+        assert_eq!(Dim::from(Int::between(1, 3)), Dim::AtMost(3));
+        assert_eq!(Dim::from(Int::between(-1, 3)), Dim::AtMost(3));
         assert_eq!(Dim::from(Int::from(-1)), Dim::Unknown);
         assert_eq!(Dim::from(Int::from(Dim::Unknown)), Dim::Unknown);
     }

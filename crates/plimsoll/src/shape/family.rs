@@ -1,7 +1,9 @@
 //! From what a node computes to what it does to memory: the family of every operator.
 
 use super::rules::Inputs;
-use super::{Fact, Shape};
+use super::rules::parts::followed_part;
+use super::{Fact, Int, Shape};
+use crate::effect::Kept;
 use crate::model::{Custom, Effects, Operator};
 use crate::op::{Cut, Op};
 use crate::shape::Dim;
@@ -171,10 +173,42 @@ fn cut(axis: usize, start: i64, end: i64, step: i64, dim: u64) -> Option<Cut> {
     Some(Cut { axis, start, len, step })
 }
 
+/// What a slice keeps, where that follows from the sizes of ranges.
+pub(super) fn followed_slice(inputs: &Inputs<'_>) -> Option<Vec<Kept>> {
+    let fact = |index: usize| inputs.get(index).copied().flatten();
+    let x = fact(0)?.shape.as_ref()?.exact()?;
+    let (starts, ends) = (fact(1)?.ints()?, fact(2)?.ints()?);
+    let axes = match fact(3) {
+        Some(axes) => axes.known_ints()?,
+        None => (0..i64::try_from(starts.len()).ok()?).collect(),
+    };
+    let steps = match fact(4) {
+        Some(steps) => steps.known_ints()?,
+        None => vec![1; starts.len()],
+    };
+    let mut kept = Vec::with_capacity(starts.len());
+    for (((start, end), axis), step) in starts.iter().zip(ends).zip(&axes).zip(&steps) {
+        let axis = normalised(*axis, x.len())?;
+        kept.push(match (x[axis], start.known(), end.known()) {
+            (Dim::Known(dim), Some(start), Some(end)) => {
+                Kept::from(&cut(axis, start, end, *step, dim)?)
+            }
+            (dim, ..) => {
+                let part = followed_part(dim, *start, *end, Int::from(*step))?;
+                let (start, len) = (part.start.dim(), part.length.dim());
+                Kept { axis, start, len, step: *step }
+            }
+        });
+    }
+    let exact = |kept: &Kept| kept.start.is_exact() && kept.len.is_exact();
+    kept.iter().all(exact).then_some(kept)
+}
+
 fn split(axis: i64, inputs: &Inputs<'_>, outputs: &[Option<&Fact>]) -> Option<Op> {
     let axis = normalised(axis, inputs.first().copied().flatten()?.rank()?)?;
     let known = |fact: Option<&Fact>| {
-        fact.and_then(Fact::dims).is_some_and(|dims| matches!(dims.get(axis), Some(Dim::Known(_))))
+        let dims = fact.and_then(Fact::dims);
+        dims.and_then(|dims| dims.get(axis)).is_some_and(|dim| dim.is_exact())
     };
     outputs.iter().copied().all(known).then_some(Op::Split { axis })
 }

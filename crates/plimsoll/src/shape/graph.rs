@@ -16,10 +16,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::family::family;
-use super::infer::{Bindings, Branch, Found, Order, Refused, ShapeError, found, statics};
+use super::expr::{Scope, settled};
+use super::family::{family, followed_slice};
+use super::infer::{Bindings, Branch, Found, Order, Ranged, Refused, ShapeError, found, statics};
 use super::{Dim, Fact, Shape};
 use crate::dtype::Dtype;
+use crate::effect::Kept;
 use crate::graph::{Graph, GraphBuilder, GraphError, Node, NodeId, Value, Window};
 use crate::ids::ValueId;
 use crate::model::{Body, Iteration, Model, ModelNode, Operator, Origin, TensorId};
@@ -37,8 +39,54 @@ pub struct Inferred {
 
 /// Finds the shapes of a model, and makes a graph of it.
 pub fn infer(model: &Model, bindings: &Bindings) -> Result<Inferred, ShapeError> {
-    let Found { facts, order, refused } = found(model, bindings)?;
-    let statics = statics(model, &facts);
+    let lowered = lowered(model, bindings, &Ranged::new(), None)?;
+    Ok(Inferred { graph: lowered.graph, refused: lowered.refused })
+}
+
+/// The same with all that is needed to compare it with the model at other sizes.
+pub(crate) struct Lowered {
+    /// The model as a graph. If its dims follow from sizes, it is only there to be compared.
+    pub(crate) graph: Graph,
+    /// The branches that are not in it, since they cannot run.
+    pub(crate) refused: Vec<Refused>,
+    /// Which tensors are static, by id.
+    pub(crate) statics: Vec<bool>,
+    /// What slices keep, by node, where that follows from sizes.
+    pub(crate) kept: BTreeMap<NodeId, Vec<Kept>>,
+}
+
+/// The same for one size. Only tensors that are among these are taken to be static, if any are given.
+pub(crate) fn infer_at(
+    model: &Model,
+    bindings: &Bindings,
+    statics: Option<&[bool]>,
+) -> Result<Lowered, ShapeError> {
+    lowered(model, bindings, &Ranged::new(), statics)
+}
+
+/// Finds the shapes of a model for all sizes of ranges, in the order of the symbols of the scope.
+pub(crate) fn infer_over(
+    model: &Model,
+    bindings: &Bindings,
+    ranges: &[String],
+    scope: &Scope,
+    statics: Option<&[bool]>,
+) -> Result<Lowered, ShapeError> {
+    let ranged = ranges.iter().cloned().zip(scope.symbols().iter().copied()).collect();
+    lowered(model, bindings, &ranged, statics)
+}
+
+fn lowered(
+    model: &Model,
+    bindings: &Bindings,
+    ranged: &Ranged,
+    among: Option<&[bool]>,
+) -> Result<Lowered, ShapeError> {
+    let Found { facts, order, refused } = found(model, bindings, ranged)?;
+    let mut statics = statics(model, &facts);
+    for (is_static, among) in statics.iter_mut().zip(among.into_iter().flatten()) {
+        *is_static &= among;
+    }
     let mut lowering = Lowering {
         model,
         facts: &facts,
@@ -48,10 +96,13 @@ pub fn infer(model: &Model, bindings: &Bindings) -> Result<Inferred, ShapeError>
         values: vec![None; model.tensors.len()],
         block: None,
         blocks: 0,
+        follows: !ranged.is_empty(),
+        kept: BTreeMap::new(),
     };
     lowering.model(&order)?;
-    let graph = lowering.builder.finish()?;
-    Ok(Inferred { graph, refused })
+    let Lowering { builder, kept, .. } = lowering;
+    let graph = builder.finish()?;
+    Ok(Lowered { graph, refused, statics, kept })
 }
 
 struct Lowering<'m> {
@@ -67,6 +118,10 @@ struct Lowering<'m> {
     block: Option<u32>,
     /// How many blocks there are.
     blocks: u32,
+    /// Whether dims may follow from sizes.
+    follows: bool,
+    /// What slices keep, where that follows from sizes.
+    kept: BTreeMap<NodeId, Vec<Kept>>,
 }
 
 type Done = Result<(), GraphError>;
@@ -111,9 +166,12 @@ impl Lowering<'_> {
                 let inputs: Vec<_> = node.inputs.iter().map(fact).collect();
                 let outputs: Vec<_> = node.outputs.iter().map(fact).collect();
                 let op = family(operator, &inputs, &outputs);
+                let slices = self.follows && matches!(operator, Operator::Slice);
+                let kept = if slices { followed_slice(&inputs) } else { None };
                 let inputs = self.read_all(node.inputs.iter().copied())?;
                 let outputs = self.write_all(node.outputs.iter().copied())?;
-                self.add(&node.name, node, op, inputs, outputs)?;
+                let added = self.add(&node.name, node, op, inputs, outputs)?;
+                self.kept.extend(kept.map(|kept| (added, kept)));
                 Ok(())
             }
         }
@@ -265,7 +323,8 @@ impl Lowering<'_> {
         let name = &self.model.tensor(id).name;
         match &self.facts[id.index()] {
             Fact { dtype: Some(dtype), shape: Some(shape), .. } => {
-                Value::new(name, *dtype, shape.clone())
+                let dims = shape.0.iter().map(|dim| settled(*dim));
+                Value::new(name, *dtype, Shape(dims.collect()))
             }
             // Whoever plans has to be told how many bytes it has.
             fact => Value::new(name, fact.dtype.unwrap_or(Dtype::U8), Shape(vec![Dim::Unknown])),

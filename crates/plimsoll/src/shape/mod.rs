@@ -8,6 +8,7 @@
 //! their elements. [`infer`] makes a graph of what was found.
 
 mod arithmetic;
+pub(crate) mod expr;
 mod fact;
 mod family;
 mod graph;
@@ -16,8 +17,12 @@ mod rules;
 
 use std::fmt;
 
+pub use expr::Expr;
 pub use fact::{Fact, Int, Numbers};
 pub use graph::{Inferred, infer};
+pub(crate) use graph::{Lowered, infer_at, infer_over};
+pub(crate) use rules::dims::{count, sum, times};
+
 pub use infer::{BindingFault, Bindings, Branch, Refused, ShapeError, facts, statics};
 
 /// One dimension of a tensor.
@@ -27,8 +32,22 @@ pub enum Dim {
     Known(u64),
     /// So many or fewer, depending on data.
     AtMost(u64),
+    /// A number that follows from the sizes of a range of dims. Only where shapes are found for all
+    /// sizes of a range at once; a graph that is planned has none.
+    Follows(Expr),
     /// Not known: whoever plans has to be told the size.
     Unknown,
+}
+
+impl Dim {
+    /// Whether it is the same in every run with the same sizes of inputs.
+    #[must_use]
+    pub fn is_exact(self) -> bool {
+        match self {
+            Dim::Known(_) | Dim::Follows(_) => true,
+            Dim::AtMost(_) | Dim::Unknown => false,
+        }
+    }
 }
 
 impl From<u64> for Dim {
@@ -47,9 +66,14 @@ impl Shape {
     pub fn known(&self) -> Option<Vec<u64>> {
         let dims = self.0.iter().map(|dim| match dim {
             Dim::Known(dim) => Some(*dim),
-            Dim::AtMost(_) | Dim::Unknown => None,
+            Dim::AtMost(_) | Dim::Follows(_) | Dim::Unknown => None,
         });
         dims.collect()
+    }
+
+    /// The dims, if all are known or follow from the sizes of ranges.
+    pub(crate) fn exact(&self) -> Option<&[Dim]> {
+        self.0.iter().all(|dim| dim.is_exact()).then_some(&self.0[..])
     }
 
     /// The largest that every dim can be, if all have a limit.
@@ -57,6 +81,7 @@ impl Shape {
     pub fn limit(&self) -> Option<Vec<u64>> {
         let dims = self.0.iter().map(|dim| match dim {
             Dim::Known(dim) | Dim::AtMost(dim) => Some(*dim),
+            Dim::Follows(expr) => expr.most(),
             Dim::Unknown => None,
         });
         dims.collect()
@@ -65,6 +90,12 @@ impl Shape {
     /// How many elements there are, or can be at most.
     #[must_use]
     pub fn elements(&self) -> Elements {
+        if self.0.iter().any(|dim| matches!(dim, Dim::Follows(_)))
+            && let Dim::Follows(count) = count(&self.0)
+        {
+            // Of the product that is less than of the dims, which are not largest together.
+            return count.most().map_or(Elements::TooMany, Elements::Known);
+        }
         match self.limit() {
             None => Elements::Unknown,
             Some(dims) => product(&dims).map_or(Elements::TooMany, Elements::Known),
@@ -111,6 +142,7 @@ impl fmt::Display for Shape {
             match dim {
                 Dim::Known(dim) => write!(f, "{comma}{dim}")?,
                 Dim::AtMost(dim) => write!(f, "{comma}<={dim}")?,
+                Dim::Follows(_) => write!(f, "{comma}..")?,
                 Dim::Unknown => write!(f, "{comma}?")?,
             }
         }

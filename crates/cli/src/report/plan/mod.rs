@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use plimsoll::annotate::annotate;
+use plimsoll::range::Proof;
 use plimsoll::{
     Best, Ordering, Place, Plan, Program, Role, ScheduledGraph, Told, Totals, ValueId,
     VerifiedPlan, text as plim, write_plan, write_tsv,
@@ -20,7 +21,7 @@ use serde_json::json;
 use pictures::Picture;
 pub(crate) use text::write_title;
 
-use super::{Panel, levels, write_svg};
+use super::{Panel, levels, ranges_json, write_svg};
 use crate::input::Source;
 
 /// A plan, what it is for, and what was asked of it.
@@ -39,6 +40,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) budget: Option<u64>,
     /// Whether there was a limit in time.
     pub(crate) is_timed: bool,
+    /// How it was shown that the plan holds at every size of ranges of dims.
+    pub(crate) proof: Option<&'a Proof>,
     /// What is used of the arena at other dims.
     pub(crate) corners: &'a [(String, u64)],
     /// What was tried for a smaller arena.
@@ -68,6 +71,9 @@ impl<'a> PlanReport<'a> {
             found.insert("schedule_status".to_owned(), json!(status));
         }
         found.insert("moved_bytes".to_owned(), json!(self.asked.best.moved_bytes));
+        if let Some(proof) = self.asked.proof {
+            found.insert("ranges".to_owned(), ranges_json(proof));
+        }
         if !self.asked.corners.is_empty() {
             let used: BTreeMap<&str, u64> =
                 self.asked.corners.iter().map(|(at, used)| (&at[..], *used)).collect();

@@ -12,7 +12,7 @@ use super::{Boundaries, PlanReport, Split};
 use crate::input::Source;
 use crate::output::one_line;
 use crate::report::moment::Story;
-use crate::report::{bold, gap, limit_in_words, plain, saving_in_words};
+use crate::report::{bold, gap, limit_in_words, plain, ranges_in_words, saving_in_words};
 use crate::size;
 
 /// So many values are shown at the peak.
@@ -96,6 +96,9 @@ impl PlanReport<'_> {
         }
         if let Some(ordering) = &self.asked.best.ordering {
             line(out, "order", &order_in_words(ordering, totals.arena_bytes))?;
+        }
+        for (heading, words) in self.asked.proof.map(ranges_in_words).into_iter().flatten() {
+            line(out, heading, &words)?;
         }
         for (at, used) in self.asked.corners {
             line(out, "in use", &format!("{} at {}", size::long(*used), one_line(at)))?;

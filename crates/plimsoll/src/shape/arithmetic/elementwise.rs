@@ -23,7 +23,7 @@ fn unary_int(function: Unary, int: Int, dtype: Dtype) -> Option<Int> {
         Unary::Abs => interval::abs(int),
         Unary::Neg => interval::neg(int),
         Unary::Not if dtype == Dtype::Bool => interval::sub(Int::from(1), int),
-        Unary::Sign => Some(Int { lo: int.lo.signum(), hi: int.hi.signum() }),
+        Unary::Sign => Some(Int::between(int.lo.signum(), int.hi.signum())),
         Unary::Ceil | Unary::Floor | Unary::Round => Some(int),
         Unary::Not | Unary::Reciprocal | Unary::Sqrt | Unary::Test | Unary::Other => None,
     }

@@ -1,22 +1,39 @@
 //! Integers between limits. `None` says that a result may not fit an `i64`.
 
 use crate::shape::Int;
+use crate::shape::expr::{Expr, compared, exact_int, of_ints};
 
 pub(super) fn add(a: Int, b: Int) -> Option<Int> {
-    Some(Int { lo: a.lo.checked_add(b.lo)?, hi: a.hi.checked_add(b.hi)? })
+    let sum = Int::between(a.lo.checked_add(b.lo)?, a.hi.checked_add(b.hi)?);
+    Some(of_ints(a, b, Expr::plus).unwrap_or(sum))
 }
 
 pub(super) fn sub(a: Int, b: Int) -> Option<Int> {
-    Some(Int { lo: a.lo.checked_sub(b.hi)?, hi: a.hi.checked_sub(b.lo)? })
+    let difference = Int::between(a.lo.checked_sub(b.hi)?, a.hi.checked_sub(b.lo)?);
+    Some(of_ints(a, b, Expr::minus).unwrap_or(difference))
 }
 
 pub(super) fn mul(a: Int, b: Int) -> Option<Int> {
-    corners(a, b, i64::checked_mul)
+    let product = corners(a, b, i64::checked_mul)?;
+    Some(of_ints(a, b, Expr::times).unwrap_or(product))
 }
 
 /// Truncated towards zero, as kernels do it.
 pub(super) fn div(a: Int, b: Int) -> Option<Int> {
-    if contains(b, 0) { None } else { corners(a, b, i64::checked_div) }
+    if contains(b, 0) {
+        return None;
+    }
+    let quotient = corners(a, b, i64::checked_div)?;
+    Some(floor(a, b).and_then(Expr::int).unwrap_or(quotient))
+}
+
+/// What follows from sizes, divided by what is above 0 and rounded down, if it is not below 0.
+fn floor(a: Int, b: Int) -> Option<Expr> {
+    let dividend = a.expr.filter(|_| a.lo >= 0 && b.lo > 0)?;
+    match b.known() {
+        Some(divisor) => dividend.over(i128::from(divisor)),
+        None => dividend.exactly_over(exact_int(b)?),
+    }
 }
 
 /// The remainder, with the sign of the dividend as in C, or with that of the divisor.
@@ -33,10 +50,19 @@ pub(super) fn modulo(a: Int, b: Int, as_in_c: bool) -> Option<Int> {
         return Some(a);
     }
     let most = b.hi - 1;
+    let rest = || {
+        let whole = floor(a, b)?.times(exact_int(b)?)?;
+        let rest = exact_int(a)?.minus(whole)?;
+        rest.known_between(0, i128::from(most));
+        rest.int()
+    };
+    if let Some(rest) = rest() {
+        return Some(rest);
+    }
     if as_in_c {
-        Some(Int { lo: a.lo.clamp(-most, 0), hi: a.hi.clamp(0, most) })
+        Some(Int::between(a.lo.clamp(-most, 0), a.hi.clamp(0, most)))
     } else {
-        Some(Int { lo: 0, hi: most })
+        Some(Int::between(0, most))
     }
 }
 
@@ -50,7 +76,7 @@ pub(super) fn abs(a: Int) -> Option<Int> {
     } else if a.hi <= 0 {
         neg(a)
     } else {
-        Some(Int { lo: 0, hi: a.hi.max(a.lo.checked_neg()?) })
+        Some(Int::between(0, a.hi.max(a.lo.checked_neg()?)))
     }
 }
 
@@ -60,16 +86,34 @@ pub(super) fn pow(a: Int, b: Int) -> Option<Int> {
 }
 
 pub(super) fn max(a: Int, b: Int) -> Int {
-    Int { lo: a.lo.max(b.lo), hi: a.hi.max(b.hi) }
+    match compared(a, b, Expr::at_least) {
+        Some(larger) => {
+            if larger {
+                a
+            } else {
+                b
+            }
+        }
+        None => Int::between(a.lo.max(b.lo), a.hi.max(b.hi)),
+    }
 }
 
 pub(super) fn min(a: Int, b: Int) -> Int {
-    Int { lo: a.lo.min(b.lo), hi: a.hi.min(b.hi) }
+    match compared(a, b, Expr::at_least) {
+        Some(larger) => {
+            if larger {
+                b
+            } else {
+                a
+            }
+        }
+        None => Int::between(a.lo.min(b.lo), a.hi.min(b.hi)),
+    }
 }
 
 /// The smallest interval with both in it.
 pub(super) fn join(a: Int, b: Int) -> Int {
-    Int { lo: a.lo.min(b.lo), hi: a.hi.max(b.hi) }
+    if a == b { a } else { Int::between(a.lo.min(b.lo), a.hi.max(b.hi)) }
 }
 
 pub(super) fn contains(a: Int, number: i64) -> bool {
@@ -83,7 +127,7 @@ pub(super) fn less(a: Int, b: Int) -> Option<bool> {
     } else if a.lo >= b.hi {
         Some(false)
     } else {
-        None
+        compared(a, b, Expr::at_least).map(|at_least| !at_least)
     }
 }
 
@@ -92,7 +136,10 @@ pub(super) fn equal(a: Int, b: Int) -> Option<bool> {
     if a.hi < b.lo || b.hi < a.lo {
         Some(false)
     } else {
-        (a.known()? == b.known()?).then_some(true)
+        match (a.known(), b.known()) {
+            (Some(a), Some(b)) => (a == b).then_some(true),
+            _ => compared(a, b, Expr::equals),
+        }
     }
 }
 
@@ -119,7 +166,7 @@ mod tests {
 
     fn between(range: std::ops::RangeInclusive<i64>) -> impl Iterator<Item = Int> {
         let (least, most) = range.into_inner();
-        (least..=most).flat_map(move |lo| (lo..=most).map(move |hi| Int { lo, hi }))
+        (least..=most).flat_map(move |lo| (lo..=most).map(move |hi| Int::between(lo, hi)))
     }
 
     /// Every result of members is in the result of the intervals.

@@ -281,7 +281,7 @@ fn size(operands: &Operands<'_>, target: &Target) -> Option<Numbers> {
     // A dim of 0 makes it 0, however large the others are.
     let empty = dims.contains(&Dim::Known(0));
     let size = if empty { Some(Int::from(0)) } else { interval::product(sizes()) };
-    target.fill(|_| Some(Number::Int(size.unwrap_or(Int { lo: 0, hi: i64::MAX }))))
+    target.fill(|_| Some(Number::Int(size.unwrap_or(Int::between(0, i64::MAX)))))
 }
 
 fn range(operands: &Operands<'_>, target: &Target) -> Option<Numbers> {

@@ -58,8 +58,8 @@ impl From<bool> for Number {
 
 /// Any integer of a type, if it is a type of integers whose limits an [`Int`] can have.
 pub(super) fn any(dtype: Dtype) -> Option<Int> {
-    let signed = |bits: u32| Int { lo: -(1 << (bits - 1)), hi: (1 << (bits - 1)) - 1 };
-    let unsigned = |bits: u32| Int { lo: 0, hi: (1 << bits) - 1 };
+    let signed = |bits: u32| Int::between(-(1 << (bits - 1)), (1 << (bits - 1)) - 1);
+    let unsigned = |bits: u32| Int::between(0, (1 << bits) - 1);
     match dtype {
         Dtype::Bool => Some(unsigned(1)),
         Dtype::U2 => Some(unsigned(2)),
@@ -193,9 +193,9 @@ mod tests {
         for dtype in Dtype::all().filter(|dtype| dtype.class() == Class::Integer) {
             assert_eq!(any(dtype).is_some(), dtype != Dtype::U64, "{dtype}");
         }
-        assert_eq!(any(Dtype::I4), Some(Int { lo: -8, hi: 7 }));
-        assert_eq!(any(Dtype::U32), Some(Int { lo: 0, hi: 4_294_967_295 }));
-        assert_eq!(fitted(Int::from(300), Dtype::U8), Some(Int { lo: 0, hi: 255 }));
+        assert_eq!(any(Dtype::I4), Some(Int::between(-8, 7)));
+        assert_eq!(any(Dtype::U32), Some(Int::between(0, 4_294_967_295)));
+        assert_eq!(fitted(Int::from(300), Dtype::U8), Some(Int::between(0, 255)));
     }
 
     #[test]

@@ -23,7 +23,7 @@ fn truths(truths: &[i64]) -> Fact {
 }
 
 fn limits(limits: &[(i64, i64)]) -> Fact {
-    let numbers = limits.iter().map(|(lo, hi)| Int { lo: *lo, hi: *hi }).collect();
+    let numbers = limits.iter().map(|(lo, hi)| Int::between(*lo, *hi)).collect();
     let shape = Shape(vec![Dim::Known(limits.len() as u64)]);
     Fact { numbers: Some(Numbers::Ints(numbers)), ..Fact::new(Dtype::I64, shape) }
 }
@@ -109,8 +109,8 @@ fn casts_round_truncate_and_wrap() {
     assert_eq!(cast(&large, Dtype::F16).numbers, None);
     assert_eq!(cast(&limits(&[(1, 9)]), Dtype::F32).numbers, None);
     let wide = cast(&limits(&[(-1, 9), (3, 300)]), Dtype::I8);
-    assert_eq!(wide.ints().unwrap()[0], Int { lo: -1, hi: 9 });
-    assert_eq!(wide.ints().unwrap()[1], Int { lo: -128, hi: 127 });
+    assert_eq!(wide.ints().unwrap()[0], Int::between(-1, 9));
+    assert_eq!(wide.ints().unwrap()[1], Int::between(-128, 127));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn arithmetic_on_integers() {
     assert_eq!(binary(Binary::Div, &limits(&[(0, 9)]), &list(&[2])), limits(&[(0, 4)]));
     let narrow =
         binary(Binary::Add, &ints(Dtype::U8, &[2], &[200, 1]), &ints(Dtype::U8, &[1], &[100]));
-    assert_eq!(narrow.ints().unwrap(), [Int { lo: 0, hi: 255 }, Int::from(101)]);
+    assert_eq!(narrow.ints().unwrap(), [Int::between(0, 255), Int::from(101)]);
     assert_eq!(binary(Binary::Add, &list(&[i64::MAX]), &list(&[1])).numbers, None);
     assert_eq!(binary(Binary::Div, &list(&[1]), &list(&[0])).numbers, None);
     let unknown = Fact::new(Dtype::I64, [1]);
@@ -155,7 +155,7 @@ fn arithmetic_on_reals_rounds_like_the_type() {
 fn comparisons_that_limits_decide() {
     let (a, b) = (limits(&[(0, 3), (0, 3)]), limits(&[(4, 9), (3, 9)]));
     let truth = |fact: Fact| fact.ints().map(<[Int]>::to_vec);
-    let open = Int { lo: 0, hi: 1 };
+    let open = Int::between(0, 1);
     assert_eq!(truth(compared(Binary::Less, &a, &b)), Some(vec![1.into(), open]));
     assert_eq!(truth(compared(Binary::LessOrEqual, &a, &b)), Some(vec![1.into(), 1.into()]));
     assert_eq!(truth(compared(Binary::Greater, &a, &b)), Some(vec![0.into(), 0.into()]));

@@ -20,11 +20,16 @@ pub(super) struct Bound {
     /// What is known of the inputs.
     pub(super) inputs: Vec<(TensorId, Fact)>,
     /// How many each symbol stands for.
-    pub(super) symbols: BTreeMap<String, u64>,
+    pub(super) symbols: BTreeMap<String, Dim>,
 }
 
-/// Binds the inputs of a model, or says everything that is wrong.
-pub(super) fn bind(model: &Model, bindings: &Bindings) -> Result<Bound, ShapeError> {
+/// Binds the inputs of a model, or says everything that is wrong. Symbols that are `ranged` stand for
+/// what they are there; of the others, and of the names of all, the bindings tell.
+pub(super) fn bind(
+    model: &Model,
+    bindings: &Bindings,
+    ranged: &Ranged,
+) -> Result<Bound, ShapeError> {
     let inputs: Vec<(TensorId, &Tensor)> = model
         .body
         .inputs
@@ -32,7 +37,8 @@ pub(super) fn bind(model: &Model, bindings: &Bindings) -> Result<Bound, ShapeErr
         .map(|id| (*id, model.tensor(*id)))
         .filter(|(_, tensor)| tensor.origin != Origin::Stored)
         .collect();
-    let mut binder = Binder { symbols: bindings.symbols.clone(), ..Binder::default() };
+    let (symbols, ranged) = (bindings.symbols.clone(), ranged.clone());
+    let mut binder = Binder { symbols, ranged, ..Binder::default() };
     binder.check_names(model, bindings, &inputs);
     for (_, input) in &inputs {
         if let Some(given) = bindings.inputs.get(&input.name) {
@@ -53,15 +59,20 @@ pub(super) fn bind(model: &Model, bindings: &Bindings) -> Result<Bound, ShapeErr
     let unbound = binder.unbound.into_iter();
     binder.faults.extend(unbound.map(|(symbol, places)| BindingFault::Unbound { symbol, places }));
     if binder.faults.is_empty() {
-        Ok(Bound { inputs: bound, symbols: binder.symbols })
+        let known = binder.symbols.into_iter().map(|(symbol, dim)| (symbol, Dim::Known(dim)));
+        Ok(Bound { inputs: bound, symbols: known.chain(binder.ranged).collect() })
     } else {
         Err(ShapeError::Bindings(binder.faults))
     }
 }
 
+/// What symbols with a range stand for, where shapes are found for all of it at once.
+pub(in crate::shape) type Ranged = BTreeMap<String, Dim>;
+
 #[derive(Default)]
 struct Binder {
     symbols: BTreeMap<String, u64>,
+    ranged: Ranged,
     /// Symbols that nobody binds, with the inputs and axes that they are the dims of.
     unbound: BTreeMap<String, Vec<(String, usize)>>,
     faults: Vec<BindingFault>,
@@ -105,7 +116,7 @@ impl Binder {
                 }
                 Axis::Symbol(symbol) => {
                     let first = *self.symbols.entry(symbol.clone()).or_insert(*given);
-                    if first != *given {
+                    if first != *given || self.ranged.contains_key(symbol) {
                         let (symbol, second) = (symbol.clone(), *given);
                         let input = name();
                         let fault = BindingFault::Conflict { symbol, first, second, input };
@@ -134,6 +145,9 @@ impl Binder {
         match dim {
             Axis::Known(dim) => return Dim::Known(*dim),
             Axis::Symbol(symbol) => {
+                if let Some(dim) = self.ranged.get(symbol) {
+                    return *dim;
+                }
                 if let Some(dim) = self.symbols.get(symbol) {
                     return Dim::Known(*dim);
                 }

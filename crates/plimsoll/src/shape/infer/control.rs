@@ -96,7 +96,7 @@ impl Engine<'_> {
             .flatten()
             .map_or(Some(true), |id| truth(&self.facts[id.index()]));
 
-        let last = Int { lo: 0, hi: trips.hi.saturating_sub(1).max(0) };
+        let last = Int::between(0, trips.hi.saturating_sub(1).max(0));
         self.facts[trip.index()] = self.single(*trip, Dtype::I64, last);
         // Otherwise the body would not run.
         self.facts[condition.index()] = self.single(*condition, Dtype::Bool, Int::from(1));
@@ -107,7 +107,7 @@ impl Engine<'_> {
             (Some(false), _) => Dim::Known(0),
             (_, Some(trips)) if trips <= 0 => Dim::Known(0),
             (Some(true), Some(trips)) if stays && trips < i64::MAX => Dim::from(Int::from(trips)),
-            _ => Dim::from(Int { lo: 0, hi: trips.hi.max(0) }),
+            _ => Dim::from(Int::between(0, trips.hi.max(0))),
         };
         let runs = starts == Some(true) && trips.lo > 0;
         let mut outputs = if runs { self.outputs(&results[..count]) } else { state };
@@ -335,6 +335,7 @@ fn same_length(a: Dim, b: Dim) -> Option<Dim> {
     match (a, b) {
         (Dim::Known(a), Dim::Known(b)) => (a == b).then_some(Dim::Known(a)),
         (Dim::Known(known), _) | (_, Dim::Known(known)) => Some(Dim::Known(known)),
+        (Dim::Follows(expr), _) | (_, Dim::Follows(expr)) => Some(Dim::Follows(expr)),
         (Dim::AtMost(a), Dim::AtMost(b)) => Some(Dim::AtMost(a.min(b))),
         (Dim::AtMost(most), Dim::Unknown) | (Dim::Unknown, Dim::AtMost(most)) => {
             Some(Dim::AtMost(most))

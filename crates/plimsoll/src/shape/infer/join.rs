@@ -6,10 +6,14 @@ use crate::shape::{Dim, Fact, Int, Numbers, Shape};
 pub(super) fn join(a: &Fact, b: &Fact) -> Fact {
     let shape = zip_dims(a, b, |a, b| match (a, b) {
         (a, b) if a == b => a,
-        (Dim::Known(a) | Dim::AtMost(a), Dim::Known(b) | Dim::AtMost(b)) => Dim::AtMost(a.max(b)),
-        _ => Dim::Unknown,
+        (a, b) => {
+            let limits = Shape(vec![a, b]).limit();
+            limits.map_or(Dim::Unknown, |limits| Dim::AtMost(limits[0].max(limits[1])))
+        }
     });
-    let union = |a: Int, b: Int| Int { lo: a.lo.min(b.lo), hi: a.hi.max(b.hi) };
+    let union = |a: Int, b: Int| {
+        if a == b { a } else { Int::between(a.lo.min(b.lo), a.hi.max(b.hi)) }
+    };
     let numbers = if a.shape == b.shape { zip_numbers(a, b, union) } else { None };
     Fact { dtype: a.dtype.filter(|_| a.dtype == b.dtype), shape, numbers }
 }
@@ -57,10 +61,13 @@ fn covers(wide: Dim, dim: Dim) -> bool {
 
 /// An integer that changes: the limits that it keeps to.
 fn widened(before: Int, after: Int) -> Int {
-    Int {
-        lo: if after.lo < before.lo { i64::MIN } else { before.lo },
-        hi: if after.hi > before.hi { i64::MAX } else { before.hi },
+    if before == after {
+        return before;
     }
+    Int::between(
+        if after.lo < before.lo { i64::MIN } else { before.lo },
+        if after.hi > before.hi { i64::MAX } else { before.hi },
+    )
 }
 
 fn zip_dims(a: &Fact, b: &Fact, dim: impl Fn(Dim, Dim) -> Dim) -> Option<Shape> {
@@ -87,7 +94,7 @@ mod tests {
     use crate::dtype::Dtype;
 
     fn ints(ints: &[(i64, i64)]) -> Fact {
-        let numbers = ints.iter().map(|(lo, hi)| Int { lo: *lo, hi: *hi }).collect();
+        let numbers = ints.iter().map(|(lo, hi)| Int::between(*lo, *hi)).collect();
         let shape = Shape(vec![Dim::Known(ints.len() as u64)]);
         Fact { numbers: Some(Numbers::Ints(numbers)), ..Fact::new(Dtype::I64, shape) }
     }

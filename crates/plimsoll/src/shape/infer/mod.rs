@@ -17,10 +17,11 @@ mod statics;
 
 use std::collections::BTreeMap;
 
-use super::{Dim, Elements, Fact, Shape, arithmetic, rules};
+use super::{Dim, Elements, Fact, Shape, arithmetic, expr, rules};
 use crate::model::{Axis, Body, Model, ModelNode, Operator, Origin, Tensor, TensorId};
 
 pub use bind::Bindings;
+pub(super) use bind::Ranged;
 pub use error::{BindingFault, Branch, Refused, ShapeError};
 pub(super) use order::Order;
 pub use statics::statics;
@@ -38,7 +39,7 @@ const VISITS: usize = 16;
 
 /// What is known of every tensor of a model, by its id, inside bodies too.
 pub fn facts(model: &Model, bindings: &Bindings) -> Result<Vec<Fact>, ShapeError> {
-    found(model, bindings).map(|found| found.facts)
+    found(model, bindings, &Ranged::new()).map(|found| found.facts)
 }
 
 /// What is found out about a model.
@@ -52,9 +53,13 @@ pub(super) struct Found {
 }
 
 /// The same, with what else is found on the way.
-pub(super) fn found(model: &Model, bindings: &Bindings) -> Result<Found, ShapeError> {
+pub(super) fn found(
+    model: &Model,
+    bindings: &Bindings,
+    ranged: &Ranged,
+) -> Result<Found, ShapeError> {
     let order = order::order(model)?;
-    let bound = bind::bind(model, bindings)?;
+    let bound = bind::bind(model, bindings, ranged)?;
     let mut facts: Vec<Fact> = model.tensors.iter().map(stored).collect();
     for (id, fact) in bound.inputs {
         facts[id.index()] = fact;
@@ -92,7 +97,7 @@ struct Engine<'a> {
     model: &'a Model,
     /// By tensor; nothing is known of those that no node has made yet.
     facts: Vec<Fact>,
-    symbols: BTreeMap<String, u64>,
+    symbols: BTreeMap<String, Dim>,
     /// Branches that could not run when they were gone through last, by the name of the node.
     refused: BTreeMap<String, Refused>,
     /// How many more elements are reckoned with.
@@ -105,6 +110,7 @@ impl Engine<'_> {
     fn body(&mut self, body: &Body, order: &Order) -> Result<(), ShapeError> {
         for step in &order.steps {
             let node = &body.nodes[step.node];
+            expr::set_always(std::ptr::eq(body, &self.model.body));
             self.visits = self.visits.saturating_sub(1);
             let outputs = match (&node.operator, &step.bodies[..]) {
                 (Operator::If(branches), [then, otherwise]) => {
@@ -160,9 +166,7 @@ impl Engine<'_> {
     fn dim(&self, axis: &Axis) -> Dim {
         match axis {
             Axis::Known(dim) => Dim::Known(*dim),
-            Axis::Symbol(symbol) => {
-                self.symbols.get(symbol).map_or(Dim::Unknown, |dim| Dim::Known(*dim))
-            }
+            Axis::Symbol(symbol) => self.symbols.get(symbol).copied().unwrap_or(Dim::Unknown),
             Axis::Unknown => Dim::Unknown,
         }
     }

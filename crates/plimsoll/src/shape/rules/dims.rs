@@ -3,6 +3,7 @@
 //! Nothing here wraps: what does not fit a `u64` is not known.
 
 use crate::shape::Dim;
+use crate::shape::expr::{Expr, exact, of_dims};
 
 /// More axes than any tensor has. Where only their number is known, longer lists are not made.
 pub(super) const MOST_AXES: u64 = 64;
@@ -11,6 +12,7 @@ pub(super) const MOST_AXES: u64 = 64;
 pub(super) fn limit(dim: Dim) -> Option<u64> {
     match dim {
         Dim::Known(dim) | Dim::AtMost(dim) => Some(dim),
+        Dim::Follows(expr) => expr.most(),
         Dim::Unknown => None,
     }
 }
@@ -24,9 +26,33 @@ pub(super) fn at_most(limit: Option<u64>) -> Dim {
 pub(super) fn grown(dim: Dim, function: impl Fn(u64) -> Option<u64>) -> Dim {
     match dim {
         Dim::Known(dim) => function(dim).map_or(Dim::Unknown, Dim::Known),
-        Dim::AtMost(dim) => at_most(function(dim)),
+        Dim::AtMost(_) | Dim::Follows(_) => at_most(limit(dim).and_then(function)),
         Dim::Unknown => Dim::Unknown,
     }
+}
+
+/// A dim in parts of so many, without what is left over. There are no parts of 0.
+pub(super) fn over(dim: Dim, by: u64) -> Dim {
+    match dim {
+        Dim::Follows(expr) => {
+            followed(expr.over(by.into()), || grown(dim, |dim| dim.checked_div(by)))
+        }
+        dim => grown(dim, |dim| dim.checked_div(by)),
+    }
+}
+
+/// A dim in parts of so many, the last of which may be shorter.
+pub(super) fn over_up(dim: Dim, by: u64) -> Dim {
+    let up = |dim: u64| (by > 0).then(|| dim.div_ceil(by));
+    match dim {
+        Dim::Follows(expr) => followed(expr.over_up(by.into()), || grown(dim, up)),
+        dim => grown(dim, up),
+    }
+}
+
+/// What follows from sizes, or what is known otherwise.
+pub(super) fn followed(expr: Option<Expr>, otherwise: impl FnOnce() -> Dim) -> Dim {
+    expr.map_or_else(otherwise, Expr::dim)
 }
 
 /// A dim that follows from two others and does not shrink when one of them grows.
@@ -38,15 +64,16 @@ fn combined(a: Dim, b: Dim, function: impl Fn(u64, u64) -> Option<u64>) -> Dim {
 }
 
 /// One dim after the other.
-pub(super) fn sum(a: Dim, b: Dim) -> Dim {
-    combined(a, b, u64::checked_add)
+pub(crate) fn sum(a: Dim, b: Dim) -> Dim {
+    let followed = of_dims(a, b, Expr::plus);
+    followed.unwrap_or_else(|| combined(a, b, u64::checked_add))
 }
 
 /// One dim times the other.
-pub(super) fn times(a: Dim, b: Dim) -> Dim {
+pub(crate) fn times(a: Dim, b: Dim) -> Dim {
     match (a, b) {
         (Dim::Known(0), _) | (_, Dim::Known(0)) => Dim::Known(0),
-        _ => combined(a, b, u64::checked_mul),
+        _ => of_dims(a, b, Expr::times).unwrap_or_else(|| combined(a, b, u64::checked_mul)),
     }
 }
 
@@ -59,13 +86,28 @@ pub(super) fn lesser(a: Dim, b: Dim) -> Dim {
 }
 
 /// How many elements these dims hold.
-pub(super) fn count(dims: &[Dim]) -> Dim {
+pub(crate) fn count(dims: &[Dim]) -> Dim {
     dims.iter().fold(Dim::Known(1), |count, dim| times(count, *dim))
 }
 
 /// What is known of a dim of which two things are said; `None` if they contradict each other.
+/// Where they do for some sizes of a range, there is nothing to be said for those sizes.
 pub(super) fn agreed(a: Dim, b: Dim) -> Option<Dim> {
     match (a, b) {
+        (Dim::Follows(expr), other) | (other, Dim::Follows(expr)) => match other {
+            Dim::Known(_) | Dim::Follows(_) => {
+                let other = exact(other)?;
+                if expr.equals(other) == Some(false) {
+                    return None;
+                }
+                expr.must_equal(other);
+                Some(a)
+            }
+            Dim::AtMost(most) => {
+                (expr.bounds().0 <= i128::from(most)).then_some(Dim::Follows(expr))
+            }
+            Dim::Unknown => Some(Dim::Follows(expr)),
+        },
         (Dim::Known(a), Dim::Known(b)) => (a == b).then_some(Dim::Known(a)),
         (Dim::Known(dim), Dim::AtMost(most)) | (Dim::AtMost(most), Dim::Known(dim)) => {
             (dim <= most).then_some(Dim::Known(dim))
@@ -85,6 +127,7 @@ pub(super) fn shown(dim: Dim) -> String {
     match dim {
         Dim::Known(dim) => dim.to_string(),
         Dim::AtMost(dim) => format!("at most {dim}"),
+        Dim::Follows(_) => "a dim that is not fixed".to_owned(),
         Dim::Unknown => "an unknown dim".to_owned(),
     }
 }
@@ -95,7 +138,20 @@ pub(super) fn broadcast_dim(a: Dim, b: Dim) -> Result<Dim, String> {
         (Dim::Known(1), dim) | (dim, Dim::Known(1)) => Ok(dim),
         (Dim::Known(a), Dim::Known(b)) if a != b => Err(format!("{a} against {b}")),
         // What is not 1 is the result: the other is 1 or the same.
+        (known @ Dim::Known(_), follows @ Dim::Follows(dim))
+        | (follows @ Dim::Follows(dim), known @ Dim::Known(_))
+            if dim.bounds().0 > 1 =>
+        {
+            same(known, follows)
+        }
         (Dim::Known(dim), _) | (_, Dim::Known(dim)) => Ok(Dim::Known(dim)),
+        (Dim::Follows(a), Dim::Follows(b)) if a == b => Ok(Dim::Follows(a)),
+        (Dim::Follows(a), Dim::Follows(b)) if a.bounds().0 > 1 && b.bounds().0 > 1 => {
+            same(Dim::Follows(a), Dim::Follows(b))
+        }
+        (Dim::Follows(dim), _) | (_, Dim::Follows(dim)) if dim.bounds().0 > 1 => {
+            Ok(Dim::Follows(dim))
+        }
         _ => Ok(at_most(limit(a).zip(limit(b)).map(|(a, b)| a.max(b)))),
     }
 }

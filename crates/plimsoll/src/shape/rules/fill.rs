@@ -4,6 +4,7 @@ use super::Inputs;
 use super::dims::{at_most, number};
 use super::operands::{Facts, dim_in, dims_in, dims_of_rank, made, operand, scalar};
 use crate::dtype::Dtype;
+use crate::shape::expr::{Expr, of_ints};
 use crate::shape::{Dim, Fact, Int};
 
 /// `shape`.
@@ -69,6 +70,13 @@ pub(super) fn range(inputs: &Inputs<'_>) -> Facts {
 fn whole_range(start: Int, limit: Int, delta: Int) -> Result<Dim, String> {
     if delta.known() == Some(0) {
         return Err("a step of 0".to_owned());
+    }
+    if let Some(step) = delta.known().filter(|step| *step > 0)
+        && let Some(way) = of_ints(limit, start, Expr::minus)
+        && let Some(way) = way.expr.filter(|_| way.lo >= 0)
+        && let Some(length) = way.over_up(i128::from(step))
+    {
+        return Ok(length.dim());
     }
     // The longest way in the direction of the steps, and the shortest step.
     let (way, step) = if delta.lo > 0 {

@@ -100,6 +100,14 @@ fn scaled_dim(dim: Dim, scale: f32) -> Dim {
     if scale == 1.0 {
         return dim;
     }
+    // As long as whole numbers are exact, so is their product.
+    let whole = truncated(f64::from(scale)).filter(|_| scale.fract() == 0.0);
+    if let (Dim::Follows(expr), Some(whole)) = (dim, whole) {
+        let product = expr.times_number(i128::from(whole));
+        if let Some(product) = product.filter(|product| product.bounds().1 <= 1 << 24) {
+            return product.dim();
+        }
+    }
     grown(dim, |dim| truncated(f64::from((dim as f32 * scale).floor())))
 }
 

@@ -1,7 +1,7 @@
 //! The larger ones: recurrence, attention, transforms and losses.
 
 use super::Inputs;
-use super::dims::{agreed, axis_of, grown, limit, same, shown, sum, times};
+use super::dims::{agreed, axis_of, grown, limit, over, same, shown, sum, times};
 use super::operands::{Facts, dim_in, dims_of_rank, length, like, made, operand, optional, scalar};
 use crate::dtype::Dtype;
 use crate::model::{Attention, Custom, Recurrence};
@@ -45,7 +45,7 @@ fn heads(fact: &Fact, heads: u64) -> Result<Option<Rows>, String> {
                 (Dim::Known(all), heads) if !all.is_multiple_of(heads) => {
                     return Err(format!("{all} in {heads} heads"));
                 }
-                (all, heads) => grown(all, |all| Some(all / heads)),
+                (all, heads) => over(all, heads),
             };
             Rows { batch: *batch, heads: Dim::Known(heads), length: *length, size }
         }
@@ -124,7 +124,7 @@ pub(super) fn fourier(inputs: &Inputs<'_>, one_sided: bool, inverse: bool) -> Fa
 
 /// The part of a spectrum that the other part follows from.
 fn half(length: Dim) -> Dim {
-    grown(length, |length| Some(length / 2 + 1))
+    sum(over(length, 2), Dim::Known(1))
 }
 
 /// `signal, step, window?, length?`.

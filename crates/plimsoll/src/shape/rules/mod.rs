@@ -5,14 +5,14 @@
 //! so that a new operator does not compile until its rule is stated.
 
 mod along;
-mod dims;
+pub(crate) mod dims;
 mod einsum;
 mod elementwise;
 mod fill;
 mod images;
 mod larger;
 mod operands;
-mod parts;
+pub(crate) mod parts;
 mod places;
 mod products;
 #[cfg(test)]

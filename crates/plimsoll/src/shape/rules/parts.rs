@@ -2,9 +2,10 @@
 
 use super::Inputs;
 use super::dims::{
-    agreed, at_most, axes_of, axis_of, grown, limit, number, once, same, shown, sum, times,
+    agreed, at_most, axes_of, axis_of, limit, number, once, over_up, same, shown, sum, times,
 };
 use super::operands::{Facts, axes_in, dims_in, dims_of_rank, like, list, made, operand, optional};
+use crate::shape::expr::{Expr, exact, exact_int, of_dims};
 use crate::shape::{Dim, Fact, Int};
 
 /// `x, starts, ends, axes?, steps?`.
@@ -58,7 +59,39 @@ fn sliced(dim: Dim, start: Int, end: Int, step: Int) -> Result<Dim, String> {
         }
         _ => {}
     }
+    if let Some(part) = followed_part(dim, start, end, step) {
+        return Ok(part.length.dim());
+    }
     Ok(at_most(slice_limit(limit(dim), start, end, step)))
+}
+
+/// A part of an axis that follows from sizes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FollowedPart {
+    /// The first element that is kept.
+    pub(crate) start: Expr,
+    /// How many are kept.
+    pub(crate) length: Expr,
+}
+
+/// The part of an axis between two places that may be negative or beyond the end, in steps forward.
+/// Nothing if all of it is known, or if it is not decided for all sizes on which side of the ends of
+/// the axis a place is.
+pub(crate) fn followed_part(dim: Dim, start: Int, end: Int, step: Int) -> Option<FollowedPart> {
+    let follows = matches!(dim, Dim::Follows(_)) || start.expr.is_some() || end.expr.is_some();
+    let step = step.known().filter(|step| *step > 0 && follows)?;
+    let dim = exact(dim)?;
+    let zero = dim.times_number(0)?;
+    let place = |int: Int| -> Option<Expr> {
+        let number = exact_int(int)?;
+        let ahead = number.at_least(zero)?;
+        let number = if ahead { number } else { number.plus(dim)? };
+        let number = if number.at_least(zero)? { number } else { zero };
+        Some(if dim.at_least(number)? { number } else { dim })
+    };
+    let (start, end) = (place(start)?, place(end)?);
+    let way = if end.at_least(start)? { end.minus(start)? } else { zero };
+    Some(FollowedPart { start, length: way.over_up(i128::from(step))? })
 }
 
 /// From here on an end means the end of the axis.
@@ -107,12 +140,12 @@ fn slice_limit(dim: Option<u64>, start: Int, end: Int, step: Int) -> Option<u64>
 
 /// The place after a place, if it is clear from which end of the axis that counts.
 fn after(place: Int) -> Option<Int> {
-    match place {
-        Int { lo: -1, hi: -1 } => Some(Int::from(i64::MAX)),
-        Int { lo, hi } if lo >= 0 || hi < -1 => {
-            Some(Int { lo: lo.saturating_add(1), hi: hi.saturating_add(1) })
+    match (place.lo, place.hi) {
+        (-1, -1) => Some(Int::from(i64::MAX)),
+        (lo, hi) if lo >= 0 || hi < -1 => {
+            Some(Int::between(lo.saturating_add(1), hi.saturating_add(1)))
         }
-        Int { .. } => None,
+        _ => None,
     }
 }
 
@@ -179,11 +212,14 @@ fn given_parts(lengths: &Fact, dim: Dim, parts: usize) -> Result<Vec<Dim>, Strin
 /// Parts of equal lengths, but for the last, which may be shorter.
 fn equal_parts(dim: Dim, parts: usize) -> Result<Vec<Dim>, String> {
     let Some(others) = parts.checked_sub(1) else { return Ok(Vec::new()) };
-    let length = grown(dim, |dim| Some(dim.div_ceil(parts as u64)));
+    let length = over_up(dim, parts as u64);
     let mut lengths = vec![length; parts];
     if let (Dim::Known(dim), Dim::Known(length)) = (dim, length) {
         let last = length.checked_mul(others as u64).and_then(|others| dim.checked_sub(others));
         lengths[others] = last.map(Dim::Known).ok_or_else(|| format!("{dim} in {parts} parts"))?;
+    } else {
+        let before = times(length, Dim::Known(others as u64));
+        lengths[others] = of_dims(dim, before, Expr::minus).unwrap_or(lengths[others]);
     }
     Ok(lengths)
 }
@@ -262,8 +298,20 @@ fn padded(dim: Dim, begin: Int, end: Int) -> Result<Dim, String> {
             None => Ok(Dim::Unknown),
         },
         _ if begin.hi == i64::MAX || end.hi == i64::MAX => Ok(Dim::Unknown),
-        _ => Ok(at_most(limit(dim).and_then(|dim| number(most(dim).max(0))))),
+        _ => Ok(padded_length(dim, begin, end).map_or_else(
+            || at_most(limit(dim).and_then(|dim| number(most(dim).max(0)))),
+            Expr::dim,
+        )),
     }
+}
+
+/// The same where it follows from sizes.
+fn padded_length(dim: Dim, begin: Int, end: Int) -> Option<Expr> {
+    let follows = matches!(dim, Dim::Follows(_)) || begin.expr.is_some() || end.expr.is_some();
+    if !follows {
+        return None;
+    }
+    exact(dim)?.plus(exact_int(begin)?)?.plus(exact_int(end)?)
 }
 
 /// `x, dims`: these lengths of these axes, or of all.

@@ -57,7 +57,7 @@ pub(super) fn gather_nd(inputs: &Inputs<'_>, batch_dims: u64) -> Facts {
             output.extend(&rest[*n as usize..]);
             Ok(vec![made(x.dtype, Some(output))])
         }
-        Dim::AtMost(_) | Dim::Unknown => Ok(vec![made(x.dtype, None)]),
+        Dim::AtMost(_) | Dim::Follows(_) | Dim::Unknown => Ok(vec![made(x.dtype, None)]),
     }
 }
 

@@ -72,10 +72,8 @@ fn dim(text: &str) -> Dim {
 
 fn int(text: &str) -> Int {
     match text.split_once("..") {
-        Some((lo, "")) => Int { lo: lo.parse().expect("a limit"), hi: i64::MAX },
-        Some((lo, hi)) => {
-            Int { lo: lo.parse().expect("a limit"), hi: hi.parse().expect("a limit") }
-        }
+        Some((lo, "")) => Int::between(lo.parse().expect("a limit"), i64::MAX),
+        Some((lo, hi)) => Int::between(lo.parse().expect("a limit"), hi.parse().expect("a limit")),
         None if text == "?" => Int::ANY,
         None => Int::from(text.parse::<i64>().expect("a number")),
     }
@@ -85,7 +83,7 @@ fn int(text: &str) -> Int {
 fn text_is_read_as_it_is_written() {
     let fact = fact("i64[3]{2, 0..5, ?}").expect("an operand");
     assert_eq!(shown(&Fact { numbers: None, ..fact.clone() }), "i64[3]");
-    assert_eq!(fact.ints(), Some(&[Int::from(2), Int { lo: 0, hi: 5 }, Int::ANY][..]));
+    assert_eq!(fact.ints(), Some(&[Int::from(2), Int::between(0, 5), Int::ANY][..]));
 }
 
 #[test]

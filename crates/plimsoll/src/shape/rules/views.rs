@@ -1,10 +1,11 @@
 //! The same elements under other dims: reshape, squeeze, transpose, expand and their like.
 
 use super::Inputs;
-use super::dims::{axis_of, broadcast, count, grown, limit, once, same, times};
+use super::dims::{at_most, axis_of, broadcast, count, limit, once, over, same, times};
 use super::operands::{
     Facts, axes_in, dims_in, dims_of_rank, is_empty, list, made, operand, optional,
 };
+use crate::shape::expr::{Expr, of_dims};
 use crate::shape::{Dim, Int};
 
 /// `x, dims`.
@@ -93,7 +94,7 @@ fn left_over(from: &[Dim], wanted: &[Wanted]) -> Result<Dim, String> {
     let mut exact = true;
     for dim in wanted {
         match dim {
-            Wanted::Given(Dim::Known(dim)) => others = times(others, Dim::Known(*dim)),
+            Wanted::Given(dim @ (Dim::Known(_) | Dim::Follows(_))) => others = times(others, *dim),
             // At least 1, or there is no answer.
             Wanted::Given(Dim::AtMost(_) | Dim::Unknown) => exact = false,
             Wanted::Copied(_) | Wanted::Rest => {}
@@ -101,6 +102,11 @@ fn left_over(from: &[Dim], wanted: &[Wanted]) -> Result<Dim, String> {
     }
     match (total, others) {
         (_, Dim::Known(0)) => Err("a dim of -1 beside one of 0".to_owned()),
+        (Dim::Follows(_), _) | (_, Dim::Follows(_)) => {
+            let quotient = of_dims(total, others, Expr::exactly_over).filter(|_| exact);
+            // The others are at least 1, or there is no answer.
+            Ok(quotient.unwrap_or_else(|| at_most(limit(total))))
+        }
         (Dim::Unknown, _) | (_, Dim::AtMost(_) | Dim::Unknown) => Ok(Dim::Unknown),
         (Dim::Known(total), Dim::Known(others)) if exact => {
             if total.is_multiple_of(others) {
@@ -117,9 +123,12 @@ fn left_over(from: &[Dim], wanted: &[Wanted]) -> Result<Dim, String> {
 
 /// Finds the one dim that is not known, if the number of elements is.
 fn solve(from: &[Dim], dims: &mut [Dim]) -> Result<(), String> {
-    let open: Vec<usize> =
-        (0..dims.len()).filter(|index| !matches!(dims[*index], Dim::Known(_))).collect();
-    let Dim::Known(total) = count(from) else { return Ok(()) };
+    let open: Vec<usize> = (0..dims.len()).filter(|index| !dims[*index].is_exact()).collect();
+    let total = match (count(from), &open[..]) {
+        (Dim::Known(total), _) => total,
+        (total @ Dim::Follows(_), [open]) => return solve_followed(total, dims, *open),
+        _ => return Ok(()),
+    };
     match open[..] {
         [] => match count(dims) {
             Dim::Known(found) if found != total => {
@@ -146,6 +155,15 @@ fn solve(from: &[Dim], dims: &mut [Dim]) -> Result<(), String> {
     }
 }
 
+/// Finds a dim that is not known, of dims that hold as many elements as follow from sizes.
+fn solve_followed(total: Dim, dims: &mut [Dim], open: usize) -> Result<(), String> {
+    let before = dims[open];
+    dims[open] = Dim::Known(1);
+    let found = of_dims(total, count(dims), Expr::exactly_over);
+    dims[open] = found.map_or(Ok(before), |found| same(found, before))?;
+    Ok(())
+}
+
 /// `x, axes?`.
 pub(super) fn squeeze(inputs: &Inputs<'_>) -> Facts {
     let x = operand(inputs, 0)?;
@@ -167,7 +185,11 @@ pub(super) fn squeeze(inputs: &Inputs<'_>) -> Facts {
 
 /// The dims that are not 1, if all are known.
 fn without_ones(dims: &[Dim]) -> Option<Vec<Dim>> {
-    let known = dims.iter().all(|dim| matches!(dim, Dim::Known(_)));
+    let known = dims.iter().all(|dim| match dim {
+        Dim::Known(_) => true,
+        Dim::Follows(expr) => expr.bounds().0 > 1,
+        Dim::AtMost(_) | Dim::Unknown => false,
+    });
     known.then(|| dims.iter().copied().filter(|dim| *dim != Dim::Known(1)).collect())
 }
 
@@ -252,7 +274,7 @@ pub(super) fn expand(inputs: &Inputs<'_>) -> Facts {
 pub(super) fn depth_to_space(inputs: &Inputs<'_>, block: u64) -> Facts {
     let x = operand(inputs, 0)?;
     let (dims, area) = image(inputs, block)?;
-    let longer = |dim| grown(dim, |dim: u64| dim.checked_mul(block));
+    let longer = |dim| times(dim, Dim::Known(block));
     let dims = vec![dims[0], divided(dims[1], area)?, longer(dims[2]), longer(dims[3])];
     Ok(vec![made(x.dtype, Some(dims))])
 }
@@ -261,7 +283,7 @@ pub(super) fn depth_to_space(inputs: &Inputs<'_>, block: u64) -> Facts {
 pub(super) fn space_to_depth(inputs: &Inputs<'_>, block: u64) -> Facts {
     let x = operand(inputs, 0)?;
     let (dims, area) = image(inputs, block)?;
-    let channels = grown(dims[1], |dim| dim.checked_mul(area));
+    let channels = times(dims[1], Dim::Known(area));
     let dims = vec![dims[0], channels, divided(dims[2], block)?, divided(dims[3], block)?];
     Ok(vec![made(x.dtype, Some(dims))])
 }
@@ -277,7 +299,7 @@ fn image(inputs: &Inputs<'_>, block: u64) -> Result<(Vec<Dim>, u64), String> {
 fn divided(dim: Dim, by: u64) -> Result<Dim, String> {
     match dim {
         Dim::Known(dim) if !dim.is_multiple_of(by) => Err(format!("{dim} in parts of {by}")),
-        _ => Ok(grown(dim, |dim| Some(dim / by))),
+        _ => Ok(over(dim, by)),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Windows that go along the axes behind batch and channels: convolutions and pools.
 
 use super::Inputs;
-use super::dims::{agreed, at_most, count, grown, limit, number, same, shown, times};
+use super::dims::{
+    agreed, at_most, count, followed, grown, limit, number, over, over_up, same, shown, times,
+};
 use super::operands::{Facts, dims_in, dims_of_rank, like, made, operand, optional};
 use crate::dtype::Dtype;
 use crate::model::{Convolution, Padding, Pool, Windows};
@@ -28,14 +30,14 @@ impl Lane {
             Dim::Known(kernel) => {
                 (i128::from(kernel) - 1).checked_mul(i128::from(self.dilation))?.checked_add(1)
             }
-            Dim::AtMost(_) | Dim::Unknown => None,
+            Dim::AtMost(_) | Dim::Follows(_) | Dim::Unknown => None,
         }
     }
 
     /// How many windows fit on a dim.
     fn windows(&self, dim: Dim, ceil: Ceil) -> Result<Dim, String> {
         let Some((begin, end)) = self.pads else {
-            return Ok(grown(dim, |dim| Some(dim.div_ceil(self.stride))));
+            return Ok(over_up(dim, self.stride));
         };
         let (Some(reach), Some(most)) = (self.reach(), limit(dim)) else {
             return Ok(Dim::Unknown);
@@ -46,6 +48,12 @@ impl Lane {
             return Err(format!("windows of {reach} on {padded}"));
         }
         let stride = i128::from(self.stride);
+        if let (Dim::Follows(expr), Ceil::No) = (dim, ceil) {
+            let way = expr.plus_number(i128::from(begin) + i128::from(end) - reach);
+            if let Some(floor) = way.and_then(|way| way.over(stride)?.plus_number(1)) {
+                return Ok(floor.dim());
+            }
+        }
         let floor = way / stride + 1;
         let mut ceiled = floor + i128::from(way % stride != 0);
         // A window that would start behind the last element is dropped.
@@ -67,7 +75,7 @@ impl Lane {
     /// The dim on which so many windows lie, one after the other.
     fn spread(&self, windows: Dim, more: u64) -> Result<Dim, String> {
         let Some((begin, end)) = self.pads else {
-            return Ok(grown(windows, |windows| windows.checked_mul(self.stride)));
+            return Ok(times(windows, Dim::Known(self.stride)));
         };
         let (Some(reach), Some(most)) = (self.reach(), limit(windows)) else {
             return Ok(Dim::Unknown);
@@ -82,6 +90,12 @@ impl Lane {
         };
         if length < 0 {
             return Err(format!("{} elements less {pads}", length + pads));
+        }
+        if let Dim::Follows(expr) = windows {
+            let more = length - i128::from(most) * i128::from(self.stride);
+            let spread = expr.times_number(i128::from(self.stride));
+            let spread = spread.and_then(|spread| spread.plus_number(more));
+            return Ok(followed(spread, || at_most(number(length))));
         }
         Ok(grown(windows, |_| number(length)))
     }
@@ -310,9 +324,9 @@ pub(super) fn col2im(inputs: &Inputs<'_>) -> Facts {
             Dim::Known(dim) if !dim.is_multiple_of(block) => {
                 return Err(format!("{dim} channels in blocks of {block}"));
             }
-            dim => grown(dim, |dim| Some(dim / block)),
+            dim => over(dim, block),
         },
-        Dim::AtMost(_) | Dim::Unknown => at_most(limit(dims[1])),
+        Dim::AtMost(_) | Dim::Follows(_) | Dim::Unknown => at_most(limit(dims[1])),
     };
     let axes = image.or_else(|| block.map(|block| vec![Dim::Unknown; block.len()]));
     let dims = axes.map(|axes| [&[dims[0], channels][..], &axes].concat());

@@ -185,7 +185,8 @@ fn a_branch_that_cannot_run_does_not_count() {
         let mut build = Build::new();
         let y = misfitting(&mut build, misfits);
         let model = build.finish(&[y]);
-        let found = super::super::found(&model, &Bindings::default()).expect("one branch can run");
+        let found = super::super::found(&model, &Bindings::default(), &Ranged::new())
+            .expect("one branch can run");
         assert_eq!(found.facts[y.index()], Fact::new(Dtype::F32, [4]));
         let refused: Vec<Branch> = found.refused.iter().map(|refused| refused.branch).collect();
         assert_eq!(refused, [branch]);
@@ -217,7 +218,8 @@ fn what_cannot_run_in_the_first_round_may_in_the_next() {
     let inputs = vec![Some(trips), None, Some(three)];
     let outputs = build.optional(Operator::Loop(Box::new(body)), inputs, 1);
     let model = build.finish(&outputs);
-    let found = super::super::found(&model, &Bindings::default()).expect("a good model");
+    let found =
+        super::super::found(&model, &Bindings::default(), &Ranged::new()).expect("a good model");
     assert_eq!(found.refused, []);
 }
 

@@ -243,7 +243,7 @@ fn dim_allows(less: Dim, more: Dim) -> bool {
         (Dim::Unknown, _) => true,
         (Dim::Known(less), Dim::Known(more)) => less == more,
         (Dim::AtMost(less), Dim::Known(more) | Dim::AtMost(more)) => more <= less,
-        (Dim::Known(_) | Dim::AtMost(_), _) => false,
+        (Dim::Known(_) | Dim::AtMost(_) | Dim::Follows(_), _) => false,
     }
 }
 
