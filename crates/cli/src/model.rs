@@ -23,7 +23,7 @@ use plimsoll::training_json::TrainingJsonError;
 use plimsoll::{
     Best, Graph, Kernels, LoweringError, LoweringOptions, Options, OrderEffort, Preset,
     ScheduledGraph, Selector, Told, Tries, Width, best_watched, joined_as_told, order_by_names,
-    text, training_json, without_concats,
+    text, training_json,
 };
 use plimsoll_onnx::OnnxError;
 use plimsoll_pack::Effort;
