@@ -23,7 +23,7 @@ use plimsoll::{
     Preset, ScheduledGraph, Selector, Told, Tries, Width, best, order_by_names, text,
     training_json, without_concats,
 };
-use plimsoll_onnx::OnnxError;
+use plimsoll_onnx::{OnnxError, OnnxFile};
 use plimsoll_pack::Effort;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -42,18 +42,17 @@ enum Read {
     /// With every shape known.
     Graph(Graph),
     /// With shapes to be found; and the file that it was read from.
-    Model(Model, Bytes),
+    Model(Model, OnnxFile),
 }
 
 /// Reads a model: `.onnx`, `.json` for training graphs, all else is `.plim`.
 fn read(source: &Source) -> Result<Read> {
-    let onnx = |bytes: Result<Bytes, OnnxError>| {
-        let read = bytes.and_then(|bytes| Ok((plimsoll_onnx::read(bytes.clone())?, bytes)));
-        let read = read.map(|(model, bytes)| Read::Model(model, bytes));
+    let onnx = |file: Result<OnnxFile, OnnxError>| {
+        let read = file.and_then(|file| Ok(Read::Model(plimsoll_onnx::read(file.clone())?, file)));
         read.map_err(|error| anyhow!("{source}: {error}"))
     };
     match source {
-        Source::Sample => return onnx(Ok(Bytes::from_static(SAMPLE))),
+        Source::Sample => return onnx(Ok(Bytes::from_static(SAMPLE).into())),
         Source::File(path) if source.has_extension("onnx") => {
             return onnx(plimsoll_onnx::open(path));
         }
@@ -61,7 +60,7 @@ fn read(source: &Source) -> Result<Read> {
     }
     let bytes = source.bytes().with_context(|| source.to_string())?;
     if bytes.first() == Some(&ONNX_BEGINS) {
-        return onnx(Ok(Bytes::from(bytes)));
+        return onnx(Ok(Bytes::from(bytes).into()));
     }
     let text = text_of(bytes).with_context(|| source.to_string())?;
     read_text(&text, source).map(Read::Graph)
@@ -90,7 +89,7 @@ pub(crate) struct Loaded {
     /// The same at the other corners of ranges of dims, with what they are called.
     pub(crate) corners: Vec<(String, Graph)>,
     /// The file, if it is an ONNX model.
-    pub(crate) onnx: Option<Bytes>,
+    pub(crate) onnx: Option<OnnxFile>,
 }
 
 impl Loaded {
@@ -362,7 +361,9 @@ fn how_to_bind(error: &ShapeError) -> &'static str {
         any(|fault| matches!(fault, BindingFault::NoDim { .. } | BindingFault::NoRank { .. }));
     match (symbol, shape) {
         (true, false) => " (say it with --dim NAME=N)",
-        (false, true) => " (say it with --input-shape INPUT=N,N)",
+        (false, true) => {
+            " (say it with --input-shape INPUT=N,N; in the file a dim of 0 or less is none)"
+        }
         (true, true) => " (say it with --dim NAME=N or --input-shape INPUT=N,N)",
         (false, false) => "",
     }

@@ -117,6 +117,47 @@ fn models_that_do_not_hang_together() {
 }
 
 #[test]
+fn a_dim_of_0_is_a_size_where_it_is_said_to_be() {
+    let empty = encode(&taking(vec![Some(Dim::DimValue(0)), Some(Dim::DimValue(4))]));
+    let said = refused("empty-dim", &empty, &[]);
+    assert!(said.starts_with("axis 0 of input `x` is not known"), "{said}");
+    let path = file("empty-said", &empty);
+    let path = path.to_str().expect("a plain path");
+    let output = run(&["plan", path, "--input-shape", "x=0,4", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let plan: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(plan["arena_bytes"], 0);
+}
+
+#[test]
+fn convolutions_in_no_groups_are_named() {
+    for kind in ["Conv", "ConvTranspose"] {
+        let conv = node("conv", kind, &["x", "w"], &["y"]).with(int("group", 0));
+        let image = |name| value(name, F32, &[1, 4, 8, 8]);
+        let model = model(17, graph(vec![image("x"), image("w")], vec![image("y")], vec![conv]));
+        let said = refused(&format!("no-groups-{kind}"), &encode(&model), &[]);
+        assert_eq!(said, "node `conv`: channels in 0 groups");
+    }
+}
+
+#[test]
+fn short_fourier_transforms_take_signals_of_two_axes() {
+    let stft = node("stft", "STFT", &["x", "step", "window"], &["y"]);
+    let open = shaped("y", F32, vec![None; 4]);
+    let inputs = vec![value("x", F32, &[2, 100]), value("window", F32, &[16])];
+    let mut graph = graph(inputs, vec![open], vec![stft]);
+    let step = plimsoll_onnx::testing::stored("step", I64, &[], 10i64.to_le_bytes().to_vec());
+    graph.initializer = vec![step];
+    let path = file("stft", &encode(&model(17, graph)));
+    let output =
+        run(&["plan", path.to_str().expect("a plain path"), "--align", "1", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let plan: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    // 2 signals, 9 frames, 9 bins, real and imaginary.
+    assert_eq!(plan["arena_bytes"], 4 * 2 * 9 * 9 * 2);
+}
+
+#[test]
 fn dropouts_with_masks_of_one_tensor_wait_for_nobody() {
     let drop = |name: &str, of: &str, to: &str| node(name, "Dropout", &[of], &[to, name]);
     let add = |a: &str, b: &str| node("add", "Add", &[a, b], &["y"]);
@@ -177,7 +218,7 @@ fn dims_that_are_not_said() {
     assert_eq!(
         refused("no-dim", &encode(&taking(vec![None])), &[]),
         "axis 0 of input `x` is not known: its shape has to be given \
-         (say it with --input-shape INPUT=N,N)"
+         (say it with --input-shape INPUT=N,N; in the file a dim of 0 or less is none)"
     );
 }
 

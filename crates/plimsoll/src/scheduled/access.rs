@@ -125,8 +125,9 @@ impl Lowering<'_> {
                 else {
                     continue;
                 };
-                let known = list.iter().any(|o| (o.output, o.input) == (output, input));
-                if !known && self.may_overwrite(node, output, input, !effect.scatters) {
+                let decided = |o: &Overwrite| o.output == output && (o.must || o.input == input);
+                let known = list.iter().any(decided);
+                if !known && self.may_overwrite(id, output, input, !effect.scatters) {
                     list.push(Overwrite { output, input, must: false });
                 }
             }
@@ -137,7 +138,9 @@ impl Lowering<'_> {
     /// Whether an output can take over an input as far as the step is concerned: both are as the
     /// op expects them, and no other operand is a part of the same bytes. It may be the same bytes
     /// if the op reads both `together`.
-    fn may_overwrite(&self, node: &Node, output: ValueId, input: ValueId, together: bool) -> bool {
+    fn may_overwrite(&self, id: NodeId, output: ValueId, input: ValueId, together: bool) -> bool {
+        let node = self.graph.node(id);
+        let folded = self.folds.behind(id).map_or(&[][..], |behind| &behind.reads);
         let value = |value: ValueId| self.graph.value(value);
         let dense = |value: ValueId| self.sizes.is_dense(value);
         let windowed = node.windows.iter().any(|w| w.value == input || w.value == output);
@@ -156,7 +159,11 @@ impl Lowering<'_> {
             && dense(input)
             && self.sizes.bytes(output) <= self.sizes.bytes(input)
             && !windowed
-            && !node.also_reads.iter().any(|other| self.aliases.resolve(*other).root == alias.root)
+            && !node
+                .also_reads
+                .iter()
+                .chain(folded)
+                .any(|other| self.aliases.resolve(*other).root == alias.root)
             && !node.inputs.iter().flatten().any(|other| clashes(*other))
             && (together || node.inputs.iter().filter(|i| **i == Some(input)).count() == 1)
     }

@@ -19,6 +19,7 @@ use std::fmt;
 pub use fact::{Fact, Int, Numbers};
 pub use graph::{Inferred, infer};
 pub use infer::{BindingFault, Bindings, Branch, Refused, ShapeError, facts, statics};
+pub(crate) use rules::broadcast;
 
 /// One dimension of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -127,10 +127,13 @@ fn half(length: Dim) -> Dim {
     grown(length, |length| Some(length / 2 + 1))
 }
 
-/// `signal, step, window?, length?`.
+/// `signal, step, window?, length?`. A signal of real numbers may do without an axis for them.
 pub(super) fn short_fourier(inputs: &Inputs<'_>, one_sided: bool) -> Facts {
     let (signal, step) = (operand(inputs, 0)?, operand(inputs, 1)?);
-    let dims = dims_of_rank(signal, 3)?;
+    let dims = match signal.dims() {
+        Some([batch, length]) => vec![*batch, *length],
+        _ => dims_of_rank(signal, 3)?,
+    };
     let window = optional(inputs, 2).map_or(Dim::Unknown, length);
     let given = optional(inputs, 3).map_or(Ok(Dim::Unknown), |length| dim_in(scalar(length)))?;
     let frame = same(window, given)?;
