@@ -132,6 +132,9 @@ pub(super) fn short_fourier(inputs: &Inputs<'_>, one_sided: bool) -> Facts {
     let (signal, step) = (operand(inputs, 0)?, operand(inputs, 1)?);
     let dims = match signal.dims() {
         Some([batch, length]) => vec![*batch, *length],
+        Some([_, _, Dim::Known(parts)]) if !(1..=2).contains(parts) => {
+            return Err(format!("numbers of {parts} parts, neither real nor complex"));
+        }
         _ => dims_of_rank(signal, 3)?,
     };
     let window = optional(inputs, 2).map_or(Dim::Unknown, length);
