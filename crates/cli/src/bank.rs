@@ -23,9 +23,7 @@ pub(crate) fn parse(text: &str) -> Result<BankSpec, String> {
         Some((name, capacity)) => (name.trim(), Some(size::parse(capacity)?)),
         None => (first, None),
     };
-    if name.is_empty() {
-        return Err("a bank needs a name: NAME or NAME=SIZE comes first".to_owned());
-    }
+    check_name(name)?;
     let mut bank = BankSpec::new(name);
     bank.capacity = capacity;
     let mut seen = HashSet::new();
@@ -52,6 +50,26 @@ pub(crate) fn parse(text: &str) -> Result<BankSpec, String> {
         return Err("a bank without a size never needs to be repeated: write NAME=SIZE".to_owned());
     }
     Ok(bank)
+}
+
+/// A name can stand in every report, and in the names of a header.
+fn check_name(name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("a bank needs a name: NAME or NAME=SIZE comes first".to_owned());
+    }
+    if let Some((before, capacity)) = name.split_once(':')
+        && !before.is_empty()
+        && size::parse(capacity).is_ok()
+    {
+        return Err(format!("the size of a bank comes behind `=`: write {before}={capacity}"));
+    }
+    let odd = |c: &char| !(c.is_alphanumeric() || "_.-".contains(*c));
+    match name.chars().find(odd) {
+        Some(c) => {
+            Err(format!("{c:?} cannot be in the name of a bank: letters, digits, _, . and -"))
+        }
+        None => Ok(()),
+    }
 }
 
 fn parse_roles(text: &str) -> Result<Vec<Role>, String> {
@@ -140,6 +158,12 @@ mod tests {
             ("", "a bank needs a name"),
             ("=4KiB", "a bank needs a name"),
             ("sram=big", "expected a size"),
+            ("sram:64KiB", "write sram=64KiB"),
+            ("sram:64KiB,repeat", "write sram=64KiB"),
+            ("sram:fast", "':' cannot be in the name of a bank"),
+            ("on chip=4KiB", "' ' cannot be in the name of a bank"),
+            ("a/b", "'/' cannot be in the name of a bank"),
+            ("\u{1b}[1m", "'\\u{1b}' cannot be in the name of a bank"),
             ("sram,align=0", "an alignment is at least 1"),
             ("sram,colour=red", "unknown \"colour=red\"; known are align=SIZE"),
             ("sram,align=4,align=8", "\"align\" is said twice"),

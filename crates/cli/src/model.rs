@@ -25,7 +25,7 @@ use plimsoll::{
     ScheduledGraph, Selector, Told, Tries, Width, best_watched, joined_as_told, order_by_names,
     text, training_json,
 };
-use plimsoll_onnx::OnnxError;
+use plimsoll_onnx::{OnnxError, OnnxFile};
 use plimsoll_pack::Effort;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -45,18 +45,17 @@ enum Read {
     /// With every shape known.
     Graph(Graph),
     /// With shapes to be found; and the file that it was read from.
-    Model(Model, Bytes),
+    Model(Model, OnnxFile),
 }
 
 /// Reads a model: `.onnx`, `.json` for training graphs, all else is `.plim`.
 fn read(source: &Source) -> Result<Read> {
-    let onnx = |bytes: Result<Bytes, OnnxError>| {
-        let read = bytes.and_then(|bytes| Ok((plimsoll_onnx::read(bytes.clone())?, bytes)));
-        let read = read.map(|(model, bytes)| Read::Model(model, bytes));
+    let onnx = |file: Result<OnnxFile, OnnxError>| {
+        let read = file.and_then(|file| Ok(Read::Model(plimsoll_onnx::read(file.clone())?, file)));
         read.map_err(|error| anyhow!("{source}: {error}"))
     };
     match source {
-        Source::Sample => return onnx(Ok(Bytes::from_static(SAMPLE))),
+        Source::Sample => return onnx(Ok(Bytes::from_static(SAMPLE).into())),
         Source::File(path) if source.has_extension("onnx") => {
             return onnx(plimsoll_onnx::open(path));
         }
@@ -64,7 +63,7 @@ fn read(source: &Source) -> Result<Read> {
     }
     let bytes = source.bytes().with_context(|| source.to_string())?;
     if bytes.first() == Some(&ONNX_BEGINS) {
-        return onnx(Ok(Bytes::from(bytes)));
+        return onnx(Ok(Bytes::from(bytes).into()));
     }
     let text = text_of(bytes).with_context(|| source.to_string())?;
     read_text(&text, source).map(Read::Graph)

@@ -4,17 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
-use bytes::Bytes;
 use plimsoll::annotate::value_notes;
 use plimsoll::{Place, Program, Role, ScheduledGraph, Totals, VerifiedPlan};
-use plimsoll_onnx::{Annotated, Note, Notes};
+use plimsoll_onnx::{Annotated, Note, Notes, OnnxFile};
 
 use crate::input::Source;
 use crate::output;
 
 /// The file with what a plan says of each of its tensors.
 pub(crate) fn annotated(
-    bytes: &Bytes,
+    file: &OnnxFile,
     source: &Source,
     program: &ScheduledGraph<'_>,
     plan: &VerifiedPlan,
@@ -40,7 +39,7 @@ pub(crate) fn annotated(
         });
         notes.tensors.insert(graph.value(value).name.clone(), pairs.collect());
     }
-    Annotated::new(bytes.clone(), &notes).map_err(|error| anyhow!("{source}: {error}"))
+    Annotated::new(file.clone(), &notes).map_err(|error| anyhow!("{source}: {error}"))
 }
 
 /// Says so if the weights will not be found from where the file is written.

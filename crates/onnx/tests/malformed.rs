@@ -109,7 +109,7 @@ fn messages_that_would_fill_the_memory_are_not_decoded() {
     prost::encoding::encode_varint(nodes.len() as u64, &mut bytes);
     bytes.extend(nodes);
     let start = Instant::now();
-    let error = read(bytes.into()).expect_err("a bomb").to_string();
+    let error = read(Bytes::from(bytes)).expect_err("a bomb").to_string();
     assert!(error.starts_with("not an ONNX model: its messages take "), "{error}");
     assert!(start.elapsed().as_secs() < 10);
 }
@@ -170,6 +170,13 @@ fn chain(length: usize, calls: usize) -> ModelProto {
 fn functions_that_grow_without_bound_are_rejected() {
     assert_eq!(read(encode(&chain(5, 3))).expect("243 nodes").body.nodes.len(), 243);
     assert_eq!(fault(&chain(40, 2)), "it would become more than 4294967296 bytes large");
+    // What is read is in proportion to the file.
+    assert_eq!(read(encode(&chain(16, 2))).expect("65536 nodes").body.nodes.len(), 65_536);
+    assert_eq!(
+        fault(&chain(20, 2)),
+        "its functions would become 1048576 nodes: at most 131072 are read"
+    );
+    assert_eq!(read(encode(&chain(1, 140_000))).expect("as many").body.nodes.len(), 140_000);
     assert!(read(encode(&chain(60, 1))).is_ok());
     assert_eq!(fault(&chain(70, 1)), "node `call` (F65): it is nested too deeply");
     assert_eq!(fault(&chain(100_000, 1)), "node `call` (F65): it is nested too deeply");

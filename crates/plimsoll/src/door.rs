@@ -235,6 +235,25 @@ fn read_steps(checked: &mut Checked<'_>) -> Result<(), ProgramError> {
             let touch = touch(checked, step, access).map_err(|fault| fault.named(program))?;
             checked.accesses.push(touch);
         }
+        check_read_once(checked, step).map_err(|fault| fault.named(program))?;
+    }
+    Ok(())
+}
+
+/// In place is a matter of one read: the latest accesses, which are the step's, have no other of
+/// the same bytes of a value that the step overwrites.
+fn check_read_once(checked: &Checked<'_>, step: StepId) -> Result<(), Fault> {
+    let own = checked.accesses.iter().rposition(|touch| touch.step != step).map_or(0, |at| at + 1);
+    for overwrite in &checked.overwrites[step.index()] {
+        let Overwrite { output, input, .. } = *overwrite;
+        let is_read = |touch: &&Touch| touch.value == input && touch.kind == AccessKind::Read;
+        let reads: Vec<&Touch> = checked.accesses[own..].iter().filter(is_read).collect();
+        let again = |(at, read): (usize, &&Touch)| {
+            reads[..at].iter().any(|before| before.span.meets(read.span))
+        };
+        if reads.iter().enumerate().any(again) {
+            return Err(Fault::OverwriteReadTwice { step, output, input });
+        }
     }
     Ok(())
 }

@@ -15,7 +15,7 @@
 
 use crate::dtype::Dtype;
 use crate::op::{Cut, Op};
-use crate::shape::{Dim, Shape, count, product, sum, times};
+use crate::shape::{Dim, Shape, broadcast, count, product, sum, times};
 
 /// An operand as the table sees it.
 #[derive(Clone, Copy, Debug)]
@@ -198,6 +198,7 @@ pub fn misfit(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Option<
     let first = |operands: &Operands<'_>| operands.first().copied().flatten().and_then(dims);
     let (input, output) = (first(inputs), first(outputs));
     match op {
+        Op::Binary => binary_misfit(inputs, outputs),
         Op::Reshape | Op::Squeeze | Op::Unsqueeze | Op::Flatten | Op::Identity | Op::Dropout => {
             let (from, to) = (product(&input?)?, product(&output?)?);
             (from != to).then(|| format!("{from} elements cannot become {to}"))
@@ -217,6 +218,25 @@ pub fn misfit(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Option<
         }
         _ => None,
     }
+}
+
+/// Operands behind the first two are scales and the like.
+fn binary_misfit(inputs: &Operands<'_>, outputs: &Operands<'_>) -> Option<String> {
+    let (Some(Some(a)), Some(Some(b))) = (inputs.first(), inputs.get(1)) else {
+        let count = inputs.iter().flatten().count();
+        return Some(format!("an op on two operands, of which there {}", is_or_are(count)));
+    };
+    let Some(Some(output)) = outputs.first() else { return None };
+    let dims = match broadcast(&a.shape.0, &b.shape.0) {
+        Ok(dims) => Shape(dims),
+        Err(why) => return Some(format!("{} and {} do not fit: {why}", a.shape, b.shape)),
+    };
+    let fits = dims.known().zip(output.shape.known()).is_none_or(|(dims, made)| dims == made);
+    (!fits).then(|| format!("{} and {} make {dims}, not {}", a.shape, b.shape, output.shape))
+}
+
+fn is_or_are(count: usize) -> String {
+    if count == 1 { "is 1".to_owned() } else { format!("are {count}") }
 }
 
 fn cut_misfit(cut: &Cut, dims: &[u64]) -> Option<String> {

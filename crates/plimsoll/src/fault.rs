@@ -96,6 +96,15 @@ pub enum Fault {
         /// What it overwrites.
         input: ValueId,
     },
+    /// An output that overwrites a value which its step reads by another access too.
+    OverwriteReadTwice {
+        /// In which step.
+        step: StepId,
+        /// The output.
+        output: ValueId,
+        /// What it overwrites.
+        input: ValueId,
+    },
     /// An output that must overwrite a value which somebody still needs, or which is not ours.
     OverwriteImpossible {
         /// In which step.
@@ -191,6 +200,12 @@ impl Fault {
             }
             Fault::OverwriteTooSmall { step: s, output, input } => format!(
                 "{}: {} does not fit into {}, which it is to overwrite",
+                step(*s),
+                value(*output),
+                value(*input)
+            ),
+            Fault::OverwriteReadTwice { step: s, output, input } => format!(
+                "{}: {} cannot overwrite {}, which the step reads twice",
                 step(*s),
                 value(*output),
                 value(*input)

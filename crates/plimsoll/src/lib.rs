@@ -64,7 +64,7 @@ pub use home::SharedError;
 pub use ids::{BankId, BufferId, StepId, ValueId};
 pub use kernels::{BadSelector, Kernels, Preset, Selector, no_reuse, selected_nodes};
 pub use op::{Cut, Op};
-pub use options::{Apart, BankSpec, Boundary, Options};
+pub use options::{Apart, BankSpec, Boundary, Options, OptionsError};
 pub use pipeline::{PlanError, plan, plan_watched};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 pub use point::{LiveRange, Point};

@@ -1,5 +1,7 @@
 //! The choices of a plan.
 
+use std::fmt;
+
 use crate::ids::{StepId, ValueId};
 use crate::program::{Role, ValueInfo};
 use crate::shared::SharedLayout;
@@ -80,7 +82,56 @@ impl Options {
         let place = Boundary { inputs: false, params: false, constants: false, outputs: false };
         Options { place, ..Options::default() }
     }
+
+    /// Whether a program of so many values can be planned so.
+    pub(crate) fn check(&self, values: usize) -> Result<(), OptionsError> {
+        if self.align == 0 {
+            return Err(OptionsError::NoAlign);
+        }
+        if let Some(bank) = self.banks.iter().find(|bank| bank.align == Some(0)) {
+            return Err(OptionsError::NoBankAlign { bank: bank.name.clone() });
+        }
+        let apart = match &self.apart {
+            Apart::Values(values) => &values[..],
+            Apart::Nothing | Apart::Everything => &[],
+        };
+        match apart.iter().find(|value| value.index() >= values) {
+            Some(value) => Err(OptionsError::UnknownApart(*value)),
+            None => Ok(()),
+        }
+    }
 }
+
+/// What is wrong with the choices of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OptionsError {
+    /// [`Options::align`] is 0.
+    NoAlign,
+    /// [`BankSpec::align`] is 0.
+    NoBankAlign {
+        /// What the bank is called.
+        bank: String,
+    },
+    /// [`Options::apart`] names a value that the program does not have.
+    UnknownApart(ValueId),
+}
+
+impl fmt::Display for OptionsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OptionsError::NoAlign => write!(f, "the alignment of offsets is 0: it is at least 1"),
+            OptionsError::NoBankAlign { bank } => {
+                write!(f, "the alignment of bank {bank:?} is 0: it is at least 1")
+            }
+            OptionsError::UnknownApart(value) => {
+                write!(f, "{value} is to be apart, and does not exist")
+            }
+        }
+    }
+}
+
+impl std::error::Error for OptionsError {}
 
 /// One choice for each kind of value at the boundary of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use crate::home::{Home, SharedError, homes};
 use crate::ids::ValueId;
 use crate::liveness::{Liveness, check_sizes, liveness, reserved};
 use crate::lower::{Item, items};
-use crate::options::Options;
+use crate::options::{Options, OptionsError};
 use crate::plan::{Derivation, Plan};
 use crate::program::Program;
 use crate::reuse::{Families, Policy, families};
@@ -64,6 +64,7 @@ fn unverified(
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<Plan, PlanError> {
+    options.check(program.values()).map_err(PlanError::Options)?;
     let checked = door::check(program, options.schedule.as_deref()).map_err(PlanError::Program)?;
     check_sizes(&checked, options).map_err(PlanError::Program)?;
     let homes = homes(&checked, options).map_err(PlanError::Shared)?;
@@ -216,6 +217,8 @@ fn attempt(
 pub enum PlanError {
     /// The program breaks a precondition.
     Program(ProgramError),
+    /// The options cannot be kept to.
+    Options(OptionsError),
     /// A shared value is not where it should be.
     Shared(SharedError),
     /// Something fits into no bank.
@@ -237,6 +240,7 @@ impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PlanError::Program(error) => error.fmt(f),
+            PlanError::Options(error) => error.fmt(f),
             PlanError::Shared(error) => error.fmt(f),
             PlanError::NoRoom(what) => what.fmt(f),
             PlanError::TooLarge(error) => write!(f, "too large to plan: {}", error.rule),

@@ -26,7 +26,8 @@ use crate::ids::{StepId, ValueId};
 /// - an elided value has no accesses;
 /// - a schedule has every step behind those that it is [after](Program::after) and that data
 ///   [flow from](Program::flows_from);
-/// - an overwritten value is read or dead in that step, and at least as large as the output;
+/// - an overwritten value is read or dead in that step, and at least as large as the output; no
+///   byte of it is read by two accesses of the step;
 /// - under [`Execution::InOrder`] the steps in order of their ids are a valid order of execution;
 ///   under [`Execution::Queues`] waits cover every flow of data between queues.
 pub trait Program {
@@ -379,7 +380,10 @@ pub enum Until {
 /// An output that takes over the bytes of another value in the step that writes it.
 ///
 /// The first byte of both is the same. The step reads each byte of the input for the last time
-/// before it writes that byte of the output, so its own read of the input is no obstacle. Where the
+/// before it writes that byte of the output, so its own read of the input is no obstacle. In place is
+/// a matter of an operand, not of a value: a step that reads the value by another operand too
+/// declares one read where it reads all of them element by element together, and no overwrite
+/// otherwise. Where the
 /// input is in the caller's memory, an output that must overwrite it is there too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overwrite {

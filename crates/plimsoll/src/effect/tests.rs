@@ -238,7 +238,7 @@ fn what_is_not_known_shares_nothing() {
     for op in Op::every() {
         let effect = effect(&op, &[operand, operand], &[operand]);
         assert_eq!(effect.overwrites, [], "{op:?}");
-        assert_eq!(misfit(&op, &[operand], &[operand]), None);
+        assert_eq!(misfit(&op, &[operand, operand], &[operand]), None);
         // No operands at all are no trouble either.
         assert_eq!(super::effect(&op, &[], &[]).views, []);
     }

@@ -64,6 +64,7 @@ pub enum NodeFault {
     OverwriteOfOthers { value: String },
     OverwriteTwice { value: String },
     OverwriteSmaller { output: String, input: String },
+    OverwriteReadTwice { output: String, input: String },
     WindowOfOthers { value: String },
     WindowTwice { value: String },
     WindowBytes { value: String },
@@ -161,6 +162,10 @@ impl fmt::Display for NodeFault {
             NodeFault::OverwriteSmaller { output, input } => {
                 write!(f, "`{output}` does not fit into `{input}`, which it overwrites")
             }
+            NodeFault::OverwriteReadTwice { output, input } => write!(
+                f,
+                "`{output}` cannot overwrite `{input}`, which its step reads by another operand too"
+            ),
             NodeFault::WindowOfOthers { value } => {
                 write!(f, "a window of `{value}`, which it does not access that way")
             }

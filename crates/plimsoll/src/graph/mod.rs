@@ -144,6 +144,16 @@ impl Graph {
     pub(crate) fn native_effect(&self, node: NodeId) -> Effect {
         self.effect(node, |value| self.value(value).dtype.bits())
     }
+
+    /// Whether the op of a node may put an output over an input even where other operands are the
+    /// same value: it reads all of them element by element, together.
+    pub(crate) fn goes_together(&self, id: NodeId, output: ValueId, input: ValueId) -> bool {
+        let (node, effect) = (self.node(id), self.native_effect(id));
+        let may = |(to, from): &(usize, usize)| {
+            (node.outputs[*to], node.inputs[*from]) == (Some(output), Some(input))
+        };
+        !effect.scatters && effect.overwrites.iter().any(may)
+    }
 }
 
 #[cfg(test)]

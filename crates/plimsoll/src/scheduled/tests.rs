@@ -213,7 +213,7 @@ fn views_and_roots_have_slots_of_one_width() {
     // natively and byte 24 in slots of four bytes.
     let graph = graph(
         "param p: f16[10]\nx: f16[10] = exp(p)\nv: f16[4] = slice{axis=0, start=6, len=4}(x)\n\
-         flags: bool[8] = greater(x, x)\nlow: bool[2] = slice{axis=0, start=5, len=2}(flags)\n\
+         flags: bool[8] = custom \"test\"(x)\nlow: bool[2] = slice{axis=0, start=5, len=2}(flags)\n\
          nib: i4[6] = cast(x)\nhalf: i4[2] = slice{axis=0, start=4, len=2}(nib)\n\
          keep: f16[10] exempt = exp(p)\ntail: f16[2] = slice{axis=0, start=8, len=2}(keep)\n\
          w: f16[5] = slice{axis=0, start=5, len=5}(p)",

@@ -16,6 +16,7 @@ pub(super) fn family(operator: &Operator, inputs: &Inputs<'_>, outputs: &[Option
     match operator {
         Operator::Unary(_) | Operator::Trilu => Op::Unary,
         Operator::Variadic(_) if inputs.len() > 2 => Op::Variadic,
+        Operator::Variadic(_) if inputs.len() < 2 => Op::Unary,
         Operator::Binary(_)
         | Operator::Variadic(_)
         | Operator::Custom(Custom { effects: Effects::Elementwise, .. }) => Op::Binary,

@@ -124,6 +124,10 @@ fn errors_have_a_place() {
         ("plim 1\ninput x: 5", "2:10: expected an element type, found 5"),
         ("plim 1\ninput x: f32", "2:13: expected `[` and dims, found the end of the line"),
         ("plim 1\ninput x: f32[a]", "2:14: expected a number, found `a`"),
+        (
+            "plim 1\ninput x: f32[4]\nr = relu(x)\n\ny: f32[4] = custom \"conv_add\"(r, x, r) may_overwrite(y: r)",
+            "5:1: node `y`: `y` cannot overwrite `r`, which its step reads by another operand too",
+        ),
         ("plim 1\ninput x: f32[1 2]", "2:16: expected `,` or the closing bracket, found 2"),
         ("plim 1\ninput x: f32[1] loud", "2:17: expected the end of the line, found `loud`"),
         (

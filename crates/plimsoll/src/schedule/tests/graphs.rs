@@ -28,9 +28,11 @@ pub(super) fn shaped(inputs: &[u32], sizes: &[u64], in_place: bool) -> Graph {
     for (index, (set, size)) in inputs.iter().zip(sizes).enumerate() {
         let reads: Vec<ValueId> =
             (0..index).filter(|i| set >> i & 1 == 1).map(|i| made[i]).collect();
-        let op = if in_place && !reads.is_empty() { Op::Binary } else { Op::Custom };
         let name = format!("n{index}");
-        made.push(graph.op(&name, op, &reads, Dtype::U8, [size * UNIT]).expect("fresh"));
+        made.push(graph.op(&name, Op::Custom, &reads, Dtype::U8, [size * UNIT]).expect("fresh"));
+        if in_place {
+            overwrite_first_two(&mut graph, NodeId::new(index), made[index]);
+        }
     }
     for (index, value) in made.iter().enumerate() {
         if inputs.iter().all(|set| set >> index & 1 == 0) {
@@ -38,6 +40,17 @@ pub(super) fn shaped(inputs: &[u32], sizes: &[u64], in_place: bool) -> Graph {
         }
     }
     graph.finish().expect("a valid graph")
+}
+
+/// Lets a result take over the first two operands, if they are as large.
+fn overwrite_first_two(graph: &mut GraphBuilder, node: NodeId, output: ValueId) {
+    let shape = graph.value_mut(output).shape.clone();
+    let first_two: Vec<ValueId> = graph.node_mut(node).reads().take(2).collect();
+    for input in first_two {
+        if graph.value_mut(input).shape == shape {
+            graph.node_mut(node).overwrites.push(Overwrite { output, input, must: false });
+        }
+    }
 }
 
 /// A random graph of so many nodes; every node reads up to three of the latest values.
@@ -84,7 +97,7 @@ fn node(
             let len = rng.within(1..whole - start + 1) * UNIT;
             (Op::Slice { cuts: vec![Cut::new(0, start * UNIT, len)] }, vec![len])
         }
-        (Some(first), 1 | 2) => (Op::Binary, vec![size(graph, first)]),
+        (Some(first), 1 | 2) => (Op::Unary, vec![size(graph, first)]),
         _ => (Op::Custom, vec![rng.within(1..6) * UNIT]),
     };
     let is_view = matches!(op, Op::Reshape | Op::Slice { .. });
