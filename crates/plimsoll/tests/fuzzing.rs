@@ -80,3 +80,16 @@ fn mutated_plans_that_are_valid_are_right() {
     let accepted = accepted("plan_json", fuzz_plan_json, 10_000);
     assert!(accepted > 2_000, "only {accepted} were still valid");
 }
+
+#[test]
+fn two_nodes_that_write_the_same_bytes_keep_their_order() {
+    // b is a part of a, and would rather be made right after m.
+    let text = "plim 1\nm: u8[64] = custom \"m\"()\na: u8[64] = custom \"a\"()\n\
+        b: u8[16] view a = custom \"b\"(m)\nw: u8[122] = custom \"w\"()\n\
+        do custom \"r\"(a) as r\n";
+    assert!(fuzz_plim(text.as_bytes()));
+    // The same with the nodes in another order: what r reads is made before it.
+    let lines: Vec<&str> = text.lines().collect();
+    let turned = [lines[0], lines[5], lines[3], lines[2], lines[1], lines[4], ""].join("\n");
+    assert!(fuzz_plim(turned.as_bytes()));
+}
