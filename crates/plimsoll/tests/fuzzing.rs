@@ -54,7 +54,7 @@ fn number(rng: &mut Rng, bytes: &mut Vec<u8>, at: usize) {
 /// Leaves the line around a byte out, doubles it, or swaps it with the next.
 fn line(rng: &mut Rng, bytes: &mut Vec<u8>, at: usize) {
     let mut lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
-    let index = bytes[..at].iter().filter(|byte| **byte == b'\n').count();
+    let index = bytes[..at].split(|byte| *byte == b'\n').count() - 1;
     match rng.below(3) {
         0 if lines.len() > 1 => drop(lines.remove(index)),
         1 if index + 1 < lines.len() => lines.swap(index, index + 1),

@@ -277,6 +277,28 @@ fn a_write_that_is_not_over_is_not_written_over() {
 }
 
 #[test]
+fn out_of_order_a_write_that_may_begin_early_is_in_the_way_from_then_on() {
+    // s0 and s1 are over before s3, which puts b where a was; but b may be written as soon as s2
+    // runs, for which nobody waits and which waits for nobody.
+    let mut program = TestProgram::new(Execution::Partial);
+    let (a, b) = (program.temporary(4), program.output(4));
+    program.step(&[], &[a]);
+    program.step(&[a], &[]);
+    program.step(&[], &[]);
+    program.step(&[], &[b]);
+    program.steps[3].after.extend([S[1], S[2]]);
+    let plan = at(&program, &[0, 0]);
+    assert_eq!(violations(&program, &plan), []);
+    program.access(S[3], b, AccessKind::Write).from = Some(S[2]);
+    let not_ordered = |step: StepId| Violation::NotOrdered {
+        a: value(a, step),
+        b: value(b, S[3]),
+        at: region(0, 4),
+    };
+    assert_eq!(violations(&program, &plan), [not_ordered(S[0]), not_ordered(S[1])]);
+}
+
+#[test]
 fn two_outputs_on_the_same_bytes() {
     for execution in [Execution::InOrder, Execution::Partial] {
         let mut program = TestProgram::new(execution);
