@@ -821,3 +821,33 @@ fn a_bank_takes_what_is_exactly_as_large_as_it_may_be() {
         program.values[a.index()].bytes = 8;
     }
 }
+
+#[test]
+fn guards_of_the_options_are_behind_values_with_bytes_of_their_own() {
+    // The output is all of a temporary, or the next state of one.
+    let mut options = plain();
+    options.guards.outputs = 7;
+    let mut program = in_order();
+    let a = program.temporary(8);
+    let all = program.view(a, 0, 8);
+    program.values[all.index()].output = true;
+    program.step(&[], &[a]);
+    assert_eq!(arena(&program, &options), 8);
+    let b = program.output(8);
+    let step = program.step(&[], &[b]);
+    program.values[all.index()].output = false;
+    program.overwrite(step, b, a, true);
+    assert_eq!(arena(&program, &options), 8);
+}
+
+#[test]
+fn the_input_that_fits_best_is_taken_over() {
+    let mut program = in_order();
+    let (large, small, output) = (program.temporary(16), program.temporary(8), program.output(8));
+    program.step(&[], &[large, small]);
+    let step = program.step(&[large, small], &[output]);
+    program.overwrite(step, output, large, false);
+    program.overwrite(step, output, small, false);
+    let plan = planned(&program, &plain());
+    assert_eq!((plan.banks[0].bytes, slot(&plan, output)), (24, slot(&plan, small)));
+}

@@ -186,7 +186,7 @@ fn planned_arena(program: &dyn Program, options: &Options) -> Option<u64> {
 
 /// Whether a program has no plan at all that is right: it reads what nobody has written, say.
 fn is_wrong_itself(program: &dyn Program) -> bool {
-    total_bytes(program) > 1 << 60 || !violations(program, &unshared_plan(program, 1)).is_empty()
+    total_bytes(program) < 1 << 60 && !violations(program, &unshared_plan(program, 1)).is_empty()
 }
 
 /// The arena with everything tried that makes it smaller.
@@ -194,8 +194,11 @@ fn best_arena(graph: &Graph, lowering: &LoweringOptions, options: &Options) -> O
     let tries = Tries { order: Some(OrderEffort::Fast), join: true };
     let best = best(graph, lowering, options, tries).expect("its sizes are known");
     let program = ScheduledGraph::new(&best.graph, lowering).expect("its sizes are known");
+    let bound = best.ordering.as_ref().map_or(0, |found| found.schedule.arena_bound_bytes);
     let schedule = best.ordering.and_then(|ordering| ordering.steps);
-    planned_arena(&program, &Options { schedule, ..options.clone() })
+    let arena = planned_arena(&program, &Options { schedule, ..options.clone() });
+    assert!(arena.is_none_or(|arena| bound <= arena), "{bound} is no bound: {arena:?}");
+    arena
 }
 
 /// Whether the oracle is done with it at once.
