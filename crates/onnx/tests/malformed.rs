@@ -9,8 +9,8 @@ use plimsoll_onnx::proto::{
     ValueInfoProto,
 };
 use plimsoll_onnx::testing::{
-    F32, I64, body, encode, float, fuzz_onnx, graph, import, int, ints, list, model, node, samples,
-    stored, tensor, text, typed, value,
+    F32, I64, body, encode, float, fuzz_onnx, fuzz_onnx_plan, graph, import, int, ints, list,
+    model, node, samples, stored, tensor, text, typed, value,
 };
 use plimsoll_onnx::{OnnxError, load, read};
 use plimsoll_pack::testing::Rng;
@@ -46,17 +46,15 @@ fn every_prefix_is_rejected_or_read() {
     }
 }
 
-#[test]
-fn mutated_models_never_panic() {
-    const ROUNDS: usize = 200_000;
+/// Runs a body over mutations of the small samples; how many were accepted.
+fn accepted(rounds: usize, body: fn(&[u8]) -> bool) -> usize {
     let seeds: Vec<Bytes> = samples()
         .iter()
         .map(|(_, model)| encode(model))
         .filter(|bytes| bytes.len() < 4096)
         .collect();
     let mut rng = Rng::new(1);
-    let mut accepted = 0;
-    for round in 0..ROUNDS {
+    let mutations = (0..rounds).filter(|round| {
         let mut bytes = seeds[round % seeds.len()].to_vec();
         for _ in 0..=rng.below(3) {
             let at = rng.below(bytes.len() as u64) as usize;
@@ -69,9 +67,23 @@ fn mutated_models_never_panic() {
                 _ => bytes.truncate(at + 1),
             }
         }
-        accepted += usize::from(fuzz_onnx(&bytes));
-    }
+        body(&bytes)
+    });
+    mutations.count()
+}
+
+#[test]
+fn mutated_models_never_panic() {
+    const ROUNDS: usize = 200_000;
+    let accepted = accepted(ROUNDS, fuzz_onnx);
     assert!(accepted > ROUNDS / 40, "only {accepted} mutations were still models");
+}
+
+#[test]
+fn mutated_models_are_rejected_or_planned_right() {
+    const ROUNDS: usize = 20_000;
+    let accepted = accepted(ROUNDS, fuzz_onnx_plan);
+    assert!(accepted > ROUNDS / 80, "only {accepted} mutations could be planned");
 }
 
 #[test]

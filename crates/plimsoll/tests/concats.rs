@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use plimsoll::{
     BankId, Dtype, Graph, GraphBuilder, Joined, Kernels, LoweringOptions, NodeId, Op, Options,
-    Place, Preset, Program, ScheduledGraph, ValueId, VerifiedPlan, concat_candidates, join_concats,
-    moved_bytes, plan, text, without_concats,
+    Place, Preset, Program, ScheduledGraph, Tries, ValueId, VerifiedPlan, best, concat_candidates,
+    join_concats, moved_bytes, plan, text, without_concats,
 };
 use plimsoll_pack::testing::Rng;
 
@@ -46,6 +46,22 @@ fn inputs_are_made_in_their_places() {
     assert_eq!((joined.moved_before, joined.moved), (192, 0));
     // Parts and whole at once; then only the whole, and what is made of it.
     assert_eq!((arena(&graph), arena(&joined.graph)), (384, 256));
+}
+
+#[test]
+fn a_copy_is_left_out_where_that_changes_nothing_of_the_arena() {
+    // What comes first takes more than the concat with its copies: 512 + 64.
+    let graph = parsed(
+        "p: u8[512] = custom \"p\"(x)\nq: u8[64] = custom \"q\"(p)\n\
+         a: u8[64] = custom \"a\"(q)\nb: u8[64] = custom \"b\"(q)\n\
+         y: u8[128] = concat{axis=0}(a, b)\nz: u8[64] = custom \"z\"(y)\noutput z\n",
+    );
+    assert_eq!((arena(&graph), arena(&joined(&graph).graph)), (576, 576));
+    let tries = Tries { order: None, join: true };
+    let best = best(&graph, &LoweringOptions::default(), &Options::default(), tries);
+    let best = best.expect("sizes are known");
+    assert_eq!(names(&graph, &best.vanished), ["y"]);
+    assert_eq!((best.moved_before, best.moved_bytes), (128, 0));
 }
 
 #[test]

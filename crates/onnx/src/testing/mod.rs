@@ -1,4 +1,4 @@
-//! Models to test with, and the body of the fuzz target.
+//! Models to test with, and the bodies of fuzz targets.
 
 mod samples;
 
@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use plimsoll::model::{Body, Model, ModelNode, Operator, TensorId};
+use plimsoll::shape::{Bindings, infer};
+use plimsoll::testing::assert_plans_are_right;
 use prost::Message;
 
 use crate::proto::attribute_proto::AttributeType;
@@ -191,6 +193,19 @@ pub fn fuzz_onnx(bytes: &[u8]) -> bool {
     visit(&model, &model.body, &mut nodes);
     assert_unique(&mut nodes);
     assert_notes_change_nothing(bytes, &model);
+    true
+}
+
+/// The same bytes on the way to a plan: what can be inferred survives as a text, and its plans are
+/// right. Says whether there was a graph to plan.
+///
+/// # Panics
+/// If any of that fails.
+#[must_use]
+pub fn fuzz_onnx_plan(bytes: &[u8]) -> bool {
+    let Ok(model) = read(Bytes::copy_from_slice(bytes)) else { return false };
+    let Ok(inferred) = infer(&model, &Bindings::default()) else { return false };
+    assert_plans_are_right(&inferred.graph);
     true
 }
 

@@ -294,6 +294,20 @@ fn what_needs_all_channels_is_not_made_of_some() {
 }
 
 #[test]
+fn a_channel_of_which_several_are_made_is_not_one_of_its_own() {
+    // Weights with one channel each: of eight channels from eight each has its own, of eight from
+    // four it has not.
+    let segments = |channels: u64| {
+        let graph = graph(&format!(
+            "input x: f32[1, {channels}, 4, 4]\nparam w: f32[8, 1, 3, 3]\n\
+             y: f32[1, 8, 2, 2] = conv(x, w)\noutput y\n"
+        ));
+        split::segments(&graph, &topological_order(&graph), 0).len()
+    };
+    assert_eq!((segments(8), segments(4)), (1, 0));
+}
+
+#[test]
 fn a_product_that_could_be_transposed_is_left_whole() {
     let square =
         graph("input x: f32[8, 8]\nparam w: f32[8, 8]\na: f32[8, 8] = matmul(x, w)\noutput a\n");
