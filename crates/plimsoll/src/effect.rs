@@ -335,7 +335,12 @@ pub(crate) fn sliced(
     let (input, output) = ((*inputs.first()?)?, (*outputs.first()?)?);
     let stretch = stretch(kept, input.shape.exact()?)?;
     let same = input.dtype == output.dtype && elements(outputs.first())? == stretch.elements;
-    let offset = if same { byte_of(stretch.first, input.dtype)? } else { return None };
+    let offset = match stretch.elements {
+        _ if !same => return None,
+        // No elements begin nowhere: behind the end of the input, if that has none.
+        Dim::Known(0) => Dim::Known(0),
+        _ => byte_of(stretch.first, input.dtype)?,
+    };
     Some(FoundView { output: 0, input: 0, offset })
 }
 

@@ -1,7 +1,6 @@
 //! Every row of the table of effects.
 
 use super::*;
-use crate::shape::Dim;
 
 struct Case {
     inputs: Vec<(Dtype, Shape)>,
@@ -166,6 +165,12 @@ fn packed_elements_are_viewed_at_whole_bytes_only() {
     let case = || f32s(&[&[8]], &[&[2]]).input(0, Dtype::I4).output(0, Dtype::I4);
     assert_eq!(case().views(&slice(0, 2, 2)), [(0, 1)]);
     assert_eq!(case().views(&slice(0, 3, 2)), []);
+}
+
+#[test]
+fn a_slice_without_elements_begins_nowhere() {
+    let none = f32s(&[&[0, 4]], &[&[0, 2]]);
+    assert_eq!(none.views(&slice(1, 2, 2)), [(0, 0)], "not behind the end of the input");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::compare::Shared;
 use super::{Proof, RangeError, Why};
 use crate::dtype::packed_bytes;
-use crate::graph::{Aliases, Graph, GraphBuilder, Node, NodeId, Window};
+use crate::graph::{Aliases, Graph, GraphBuilder, GraphError, Node, NodeId, Window};
 use crate::ids::ValueId;
 use crate::kernels::Kernels;
 use crate::op::Op;
@@ -48,6 +48,20 @@ pub(super) fn adapted(
     proof.given_up = shared.given_up;
     proof.given_up.retain(|given_up| named.insert(given_up.value.clone()));
     Ok(builder.finish()?)
+}
+
+/// A graph at one size without the views that the planned one does not have.
+pub(super) fn with_copies_of(planned: &Graph, there: &Graph) -> Result<Graph, GraphError> {
+    let kernels = Kernels::default();
+    let (views, more) = (planned.aliases(&kernels), there.aliases(&kernels));
+    let mut builder = GraphBuilder::from(there);
+    for id in there.node_ids() {
+        let copied = |value| more.view(value).is_some() && views.view(value).is_none();
+        if there.node(id).results().any(copied) {
+            builder.node_mut(id).op = Op::Gather;
+        }
+    }
+    builder.finish()
 }
 
 /// Declares that a node reads an input until it is done: nothing takes over what has a window.

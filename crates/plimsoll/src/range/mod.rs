@@ -80,12 +80,14 @@ pub struct Ranged {
 }
 
 impl Ranged {
-    /// The graph at one size, with the same steps: what a plan is used on there.
+    /// The graph at one size, with the same steps and with copies where the planned one has them:
+    /// what a plan is used on there.
     ///
     /// # Errors
     /// If the model cannot run at that size.
     pub fn at(&self, model: &Model, bindings: &Bindings) -> Result<Graph, ShapeError> {
-        infer_at(model, bindings, Some(&self.statics)).map(|lowered| lowered.graph)
+        let there = infer_at(model, bindings, Some(&self.statics))?.graph;
+        Ok(adapt::with_copies_of(&self.graph, &there)?)
     }
 }
 
