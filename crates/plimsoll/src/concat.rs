@@ -20,6 +20,8 @@
 
 mod told;
 
+use std::ops::ControlFlow;
+
 pub use told::{JoinError, joined_as_told};
 
 use crate::graph::{
@@ -31,7 +33,7 @@ use crate::op::Op;
 use crate::options::Options;
 use crate::pipeline::arena_bytes;
 use crate::program::{AccessKind, Execution, Layout, Role, Rows, Storage, View};
-use crate::schedule::topological_order;
+use crate::schedule::{Pulse, topological_order};
 use crate::scheduled::{LoweringOptions, ScheduledGraph};
 use crate::shape::product;
 
@@ -58,7 +60,17 @@ pub struct Joined {
 /// one fewer than in the best so far. The smallest arena counts, then the fewest bytes moved.
 #[must_use]
 pub fn join_concats(graph: &Graph, lowering: &LoweringOptions, options: &Options) -> Joined {
-    let mut comparing = Comparing { graph, lowering, options: options.clone(), plans: 0 };
+    join_concats_watched(graph, lowering, options, &mut || ControlFlow::Continue(()))
+}
+
+/// The same, while somebody is asked now and then whether to go on.
+pub(crate) fn join_concats_watched(
+    graph: &Graph,
+    lowering: &LoweringOptions,
+    options: &Options,
+    pulse: &mut Pulse<'_>,
+) -> Joined {
+    let mut comparing = Comparing { graph, lowering, options: options.clone(), plans: 0, pulse };
     comparing.options.pack.work = Some(0);
     let boundary = |value: &ValueId| !options.place.outputs && graph.outputs().contains(value);
     let mut candidates = sized_candidates(graph, lowering);
@@ -70,7 +82,7 @@ pub fn join_concats(graph: &Graph, lowering: &LoweringOptions, options: &Options
         (chosen, best) = (candidates.clone(), all);
     }
     for candidate in candidates {
-        if comparing.plans >= MOST_PLANS {
+        if comparing.plans >= MOST_PLANS || (comparing.pulse)().is_break() {
             break;
         }
         let mut toggled = chosen.clone();
@@ -99,20 +111,21 @@ pub fn join_concats(graph: &Graph, lowering: &LoweringOptions, options: &Options
     }
 }
 
-struct Comparing<'a> {
+struct Comparing<'a, 'p> {
     graph: &'a Graph,
     lowering: &'a LoweringOptions,
     options: Options,
     plans: usize,
+    pulse: &'a mut Pulse<'p>,
 }
 
-impl Comparing<'_> {
+impl Comparing<'_, '_> {
     /// The arena without these concats, and the bytes that are moved; nothing if there is no plan.
     fn cost(&mut self, chosen: &[NodeId]) -> Option<(u64, u64)> {
         self.plans += 1;
         let graph = without_concats(self.graph, &self.lowering.kernels, chosen).ok()?;
         let program = ScheduledGraph::new(&graph, self.lowering).ok()?;
-        let arena = arena_bytes(&program, &self.options).ok()?;
+        let arena = arena_bytes(&program, &self.options, self.pulse).ok()?;
         Some((arena, moved_bytes(&graph, &self.lowering.kernels)))
     }
 }

@@ -4,6 +4,7 @@
 //! what and where everything is, and [`verify()`] says independently whether a plan is right.
 
 pub mod advise;
+mod align;
 pub mod annotate;
 mod assemble;
 pub mod at_sizes;
@@ -46,7 +47,7 @@ pub mod verify;
 mod width;
 
 pub use banks::{Homeless, NoRoom};
-pub use best::{Best, Ordering, Tries, best, best_order};
+pub use best::{Best, Ordering, Tries, best, best_order, best_watched};
 pub use concat::{
     JoinError, Joined, concat_candidates, join_concats, joined_as_told, moved_bytes,
     without_concats,
@@ -77,7 +78,7 @@ pub use report::{
     write_plan, write_rust_source, write_tsv,
 };
 pub use schedule::{
-    OrderEffort, OrderError, Schedule, order_by_names, search_order, topological_order,
+    OrderEffort, OrderError, Pulse, Schedule, order_by_names, search_order, topological_order,
 };
 pub use scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
 pub use shape::{Dim, Elements, Shape};

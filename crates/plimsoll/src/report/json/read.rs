@@ -6,7 +6,7 @@ use std::fmt;
 use plimsoll_pack::{Gap, Life, Limit, Span};
 
 use super::names::Names;
-use super::{BankRow, BufferRow, PLAN_FORMAT, PlanFile, Told, ValueRow};
+use super::{BankRow, BufferRow, ORDER_BOUND, PLAN_FORMAT, PlanFile, Told, ValueRow};
 use crate::ids::{BankId, BufferId, StepId, ValueId};
 use crate::plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 use crate::point::{LiveRange, Point};
@@ -171,6 +171,7 @@ fn derivation(
         buffers,
         members,
         lower_bound_bytes: file.lower_bound_bytes,
+        order_bound_bytes: file.found.get(ORDER_BOUND).and_then(serde_json::Value::as_u64),
         optimal: file.status == "optimal",
         limit: file.limit.as_ref().and_then(limit),
         unshared_bytes: file.unshared_bytes,
