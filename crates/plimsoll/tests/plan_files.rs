@@ -20,7 +20,9 @@ use serde_json::{Value, json};
 /// A plan comes back from its file as it was, and what the file says is so.
 fn comes_back(program: &dyn Program, plan: &Plan, options: &Options) -> Result<(), String> {
     let told = Told::from([("align".to_owned(), json!(options.align))]);
-    let found = Told::from([("moved_bytes".to_owned(), json!(0))]);
+    let mut found = Told::from([("moved_bytes".to_owned(), json!(0))]);
+    let bound = plan.derivation.order_bound_bytes;
+    found.extend(bound.map(|bound| ("schedule_lower_bound_bytes".to_owned(), json!(bound))));
     let written = write_plan(program, plan, told.clone(), found.clone());
     let read = read_plan_file(program, &written).map_err(|error| error.to_string())?;
     verify(program, read.plan.clone()).map_err(|rejected| rejected.to_string())?;
@@ -119,7 +121,7 @@ fn combination(number: usize) -> Combination {
         }
         _ => {
             let mut aligned = BankSpec::new("rom");
-            aligned.align = Some(128);
+            aligned.align = Some(48);
             aligned.roles = vec![Role::Param, Role::Constant];
             options.banks = vec![aligned, BankSpec::new("ram")];
             options.align = 16;
@@ -188,6 +190,7 @@ fn tried(graph: &Graph, number: usize) -> bool {
     let shown = || format!("combination {number}\n{}", text::print(&graph));
     let as_told = joined_as_told(&graph, &lowering, &names);
     assert!(as_told == Ok((joined.clone(), vanished.clone())), "{names:?} {}", shown());
+    options.order_bound_bytes = ordering.as_ref().map(|found| found.schedule.arena_bound_bytes);
     options.schedule = ordering.and_then(|ordering| ordering.steps);
     let program = ScheduledGraph::new(&joined, &lowering).expect("it was planned");
     let plan = match plan(&program, &options) {

@@ -52,29 +52,18 @@ fn of_the_model<'a>(options: &[&'a str]) -> Vec<&'a str> {
     own
 }
 
-/// What came of planning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Came {
-    /// No plan, since there is no room or the options do not go together.
-    Nothing,
-    /// A plan that is accepted.
-    Plan,
-    /// A plan that is refused for its bound over all orders, which its own arena is below.
-    BoundAbove,
-}
-
-/// Plans a model, and verifies the plan, believing it and not.
-fn round_trip(model: &str, options: &[&str], folder: &Path) -> Came {
+/// Plans a model, and verifies the plan, believing it and not. Whether there is a plan.
+fn round_trip(model: &str, options: &[&str], folder: &Path) -> bool {
     let shown = || format!("{model} {}", options.join(" "));
     let (plan, verdict) = (plain(&folder.join("plan.json")), plain(&folder.join("verdict.json")));
     let mut args = vec!["plan", model, "-o", &plan, "--effort", "fast"];
     args.extend(options);
     match run(&args) {
         Ok(Answer::Yes) => {}
-        Ok(Answer::No) => return Came::Nothing,
+        Ok(Answer::No) => return false,
         Err(error) => {
             assert!(!error.contains("verifier rejects"), "{}: {error}", shown());
-            return Came::Nothing;
+            return false;
         }
     }
     let json = |path: &str| -> Value {
@@ -83,8 +72,7 @@ fn round_trip(model: &str, options: &[&str], folder: &Path) -> Came {
     let file = json(&plan);
     let arena = file["arena_bytes"].as_u64();
     assert!(file["lower_bound_bytes"].as_u64() <= arena, "{}", shown());
-    let is_above = file["schedule_lower_bound_bytes"].as_u64() > arena;
-    let expected = if is_above { Answer::No } else { Answer::Yes };
+    assert!(file["schedule_lower_bound_bytes"].as_u64() <= arena, "{}", shown());
     let strict: Vec<&str> = ["--strict"].into_iter().chain(of_the_model(options)).collect();
     for more in [&[][..], &strict] {
         let mut args = vec!["verify", model, &plan, "-o", &verdict];
@@ -92,12 +80,10 @@ fn round_trip(model: &str, options: &[&str], folder: &Path) -> Came {
         let answer = run(&args);
         assert!(answer.is_ok(), "{} {more:?}: {answer:?}", shown());
         let said = json(&verdict);
-        let found = said["violations"].as_array().map_or(0, Vec::len);
-        let result = (answer, found);
-        assert_eq!(result, (Ok(expected), usize::from(is_above)), "{} {more:?}: {said:#}", shown());
+        assert_eq!(answer, Ok(Answer::Yes), "{} {more:?}: {said:#}", shown());
         assert!(more.is_empty() || said["taken_from_plan"] == serde_json::json!({}), "{}", shown());
     }
-    if is_above { Came::BoundAbove } else { Came::Plan }
+    true
 }
 
 /// The graphs and models of the repository, with what has to be said of their dims.
@@ -118,8 +104,8 @@ fn corpus() -> Vec<(String, &'static [&'static str])> {
     files.iter().map(|path| (plain(path), dims(path))).collect()
 }
 
-/// Plans the corpus with sets of options, and says what came of each.
-fn over_the_corpus(folder: &Path) -> Vec<Came> {
+/// Plans the corpus with sets of options; whether there is a plan, for each.
+fn over_the_corpus(folder: &Path) -> Vec<bool> {
     let sets: [&[&str]; 16] = [
         &[],
         &["--order", "given", "--concat", "copy"],
@@ -152,28 +138,14 @@ fn over_the_corpus(folder: &Path) -> Vec<Came> {
     came
 }
 
-fn count(came: &[Came], which: Came) -> usize {
-    came.iter().filter(|came| **came == which).count()
-}
-
 #[test]
 fn plans_of_the_corpus_are_accepted_with_any_options() {
     let folder = folder("corpus");
     let came = over_the_corpus(&folder);
     fs::remove_dir_all(folder).expect("it was made here");
     // Selectors of kinds that a graph does not have are errors, and some have no room.
-    let planned = count(&came, Came::Plan);
+    let planned = came.iter().filter(|planned| **planned).count();
     assert!(came.len() > 250 && planned > came.len() * 2 / 3, "{planned} of {}", came.len());
-}
-
-#[test]
-#[ignore = "the bound over orders counts some bytes that no order needs"]
-fn no_bound_over_orders_is_above_an_arena() {
-    let folder = folder("bounds");
-    let above = count(&over_the_corpus(&folder), Came::BoundAbove);
-    let random = count(&over_random_graphs(&folder), Came::BoundAbove);
-    fs::remove_dir_all(folder).expect("it was made here");
-    assert_eq!((above, random), (0, 0));
 }
 
 /// A command line with a choice from each row, or without.
@@ -208,8 +180,8 @@ fn random_options(rng: &mut Rng, sizes: &str) -> Vec<String> {
     options
 }
 
-/// Plans random graphs with random options, and says what came of each.
-fn over_random_graphs(folder: &Path) -> Vec<Came> {
+/// Plans random graphs with random options; whether there is a plan, for each.
+fn over_random_graphs(folder: &Path) -> Vec<bool> {
     let (model, sizes) = (plain(&folder.join("net.plim")), plain(&folder.join("sizes.json")));
     let mut rng = Rng::new(7);
     let mut came = Vec::new();
@@ -230,6 +202,6 @@ fn plans_of_random_graphs_are_accepted_with_random_options() {
     let folder = folder("random");
     let came = over_random_graphs(&folder);
     fs::remove_dir_all(folder).expect("it was made here");
-    let planned = count(&came, Came::Plan);
+    let planned = came.iter().filter(|planned| **planned).count();
     assert!(planned > came.len() / 2, "{planned} of {}", came.len());
 }

@@ -26,6 +26,9 @@ use crate::program::{Layout, Program, Role, Storage, root_of};
 /// What the `format` key says.
 pub const PLAN_FORMAT: &str = "plimsoll.plan/1";
 
+/// The key of the bound over all orders.
+const ORDER_BOUND: &str = "schedule_lower_bound_bytes";
+
 /// What the command line or another caller wants to be told beside the plan: the options and
 /// bindings that made it, by name.
 pub type Told = BTreeMap<String, serde_json::Value>;
@@ -158,7 +161,10 @@ pub(super) struct GapRow {
 /// # Panics
 /// Never: names and numbers can always be written.
 #[must_use]
-pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told, found: Told) -> String {
+pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told, mut found: Told) -> String {
+    if let Some(bound) = plan.derivation.order_bound_bytes {
+        found.insert(ORDER_BOUND.to_owned(), bound.into());
+    }
     let totals = Totals::new(program, plan);
     let is_view = |value| program.value(value).view_of.is_some();
     let follows = follows(plan, is_view);

@@ -9,7 +9,7 @@ use std::fmt;
 use serde::Deserialize;
 
 use super::names::Names;
-use super::{PlanReadError, Totals};
+use super::{ORDER_BOUND, PlanReadError, Totals};
 use crate::ids::{StepId, ValueId};
 use crate::options::Boundary;
 use crate::plan::{Place, Plan};
@@ -151,7 +151,7 @@ fn totals(program: &dyn Program, plan: &Plan, claims: &Claims) -> Vec<FalseClaim
     });
     let bounds = [
         ("lower_bound_bytes", claims.lower_bound_bytes),
-        ("schedule_lower_bound_bytes", claims.schedule_lower_bound_bytes),
+        (ORDER_BOUND, claims.schedule_lower_bound_bytes),
     ];
     let above = bounds.into_iter().filter_map(|(key, bound)| {
         let bound = bound.filter(|bound| *bound > arena)?;
