@@ -13,6 +13,7 @@ that the table cannot rot. Exit status: 0 if every mutant is killed (or is known
 """
 
 import argparse
+import fcntl
 import hashlib
 import json
 import os
@@ -36,6 +37,8 @@ PROFILE = [
 
 
 def main():
+    # Who is told to end leaves nothing running.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     arguments = parsed()
     mutants = read_table()
     if arguments.list:
@@ -95,6 +98,12 @@ class Bench:
     """The copy of the tree, and what was found in it."""
 
     def __init__(self, folder, seconds):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.lock = (folder / "lock").open("w")
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit(f"somebody else is at work in {folder}")
         self.tree, self.seconds = folder / "tree", seconds
         self.results_file = folder / "results.json"
         self.env = os.environ | {"CARGO_TARGET_DIR": str(folder / "target")}
@@ -145,12 +154,11 @@ class Bench:
         try:
             return running.wait(None if building else self.seconds)
         except subprocess.TimeoutExpired:
-            os.killpg(running.pid, signal.SIGKILL)
-            running.wait()
             return 1
-        except BaseException:
-            os.killpg(running.pid, signal.SIGKILL)
-            raise
+        finally:
+            if running.poll() is None:
+                os.killpg(running.pid, signal.SIGKILL)
+                running.wait()
 
     def save(self):
         self.results_file.write_text(json.dumps(self.results, indent=1), encoding="utf-8")
