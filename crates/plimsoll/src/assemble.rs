@@ -2,8 +2,9 @@
 
 use crate::door::Checked;
 use crate::home::Home;
-use crate::ids::{BankId, BufferId, ValueId};
-use crate::liveness::{Need, reserved};
+use crate::ids::{BankId, BufferId};
+use crate::liveness::reserved;
+use crate::lives::lives;
 use crate::lower::What;
 use crate::options::Options;
 use crate::pipeline::Attempt;
@@ -32,7 +33,7 @@ pub(crate) fn assemble(
         let gaps = item.buffer.gaps.clone();
         buffers.push(Buffer { slot, live, align: item.buffer.align, gaps });
     }
-    let lives = lives(checked, attempt);
+    let lives = lives(checked, homes, options);
     let mut members = Vec::with_capacity(checked.values.len());
     let mut places = Vec::with_capacity(checked.values.len());
     for value in checked.value_ids() {
@@ -117,37 +118,4 @@ fn totals(attempt: &Attempt) -> Derivation {
         won_by: winners.join(", "),
         ..Derivation::default()
     }
-}
-
-/// From the first byte of each value written to the last one needed.
-fn lives(checked: &Checked<'_>, attempt: &Attempt) -> Vec<LiveRange> {
-    let mut lives: Vec<Option<LiveRange>> = vec![None; checked.values.len()];
-    let mut grow = |value: ValueId, live: LiveRange| {
-        let known = &mut lives[value.index()];
-        *known = Some(known.map_or(live, |known| known.hull(live)));
-    };
-    for need in attempt.families.needs.iter().flatten() {
-        if let Need { live, touch: Some(touch), .. } = need {
-            grow(touch.value, *live);
-            grow(checked.roots[touch.value.index()].root, *live);
-        }
-    }
-    let run = LiveRange::whole_run(checked.steps());
-    let steps = checked.steps();
-    checked
-        .value_ids()
-        .map(|value| {
-            let info = &checked.values[value.index()];
-            let outside = crate::door::comes_from_outside(info) && info.view_of.is_none();
-            let never = if outside { run } else { LiveRange::new(Point(0), Point(0)) };
-            let mut live = lives[value.index()].unwrap_or(never);
-            if outside {
-                live.start = Point(0);
-            }
-            if info.output {
-                live.end = Point::end_of_run(steps);
-            }
-            live
-        })
-        .collect()
 }

@@ -22,6 +22,7 @@ mod home;
 mod ids;
 mod kernels;
 mod liveness;
+mod lives;
 mod lower;
 pub mod model;
 mod op;

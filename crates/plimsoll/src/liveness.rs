@@ -28,6 +28,13 @@ pub(crate) struct Need {
     pub(crate) touch: Option<Touch>,
 }
 
+impl Need {
+    /// Whether it is that of the caller who fills a value, which is over before any step begins.
+    pub(crate) fn is_fill(&self) -> bool {
+        self.touch.is_none() && self.live.end <= Point(1)
+    }
+}
+
 /// The needs of every root that is placed, or is changed in place wherever it is; by value, empty
 /// for all others.
 pub(crate) fn needs(checked: &Checked<'_>, homes: &[Home], options: &Options) -> Vec<Vec<Need>> {
