@@ -10,6 +10,7 @@ use crate::options::Options;
 use crate::pipeline::Attempt;
 use crate::plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 use crate::point::{LiveRange, Point};
+use crate::unshared::unshared_bytes;
 
 /// The plan that an attempt came to.
 pub(crate) fn assemble(
@@ -68,7 +69,8 @@ pub(crate) fn assemble(
             (_, None) => Place::Bank(Slot { bank: BankId(0), offset: 0, bytes: 0 }),
         });
     }
-    let mut derivation = Derivation { buffers, members, ..totals(attempt) };
+    let unshared_bytes = unshared_bytes(checked, options);
+    let mut derivation = Derivation { buffers, members, unshared_bytes, ..totals(attempt) };
     // What another plan has put into banks of its own is there, whatever we do.
     let theirs: u64 = banks[attempt.placed.banks.len()..].iter().map(|bank| bank.bytes).sum();
     derivation.lower_bound_bytes += theirs;
@@ -114,7 +116,6 @@ fn totals(attempt: &Attempt) -> Derivation {
         lower_bound_bytes: banks.iter().map(|bank| bank.lower_bound_bytes).sum(),
         optimal: banks.iter().all(|bank| bank.optimal),
         limit: banks.iter().find_map(|bank| bank.limit),
-        unshared_bytes: attempt.items.iter().map(|item| item.buffer.size).sum(),
         won_by: winners.join(", "),
         ..Derivation::default()
     }

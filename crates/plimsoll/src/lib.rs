@@ -43,6 +43,7 @@ pub mod testing;
 pub mod testing_graph;
 pub mod text;
 pub mod training_json;
+mod unshared;
 pub mod verify;
 mod width;
 

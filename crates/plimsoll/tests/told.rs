@@ -2,10 +2,11 @@
 //! baseline against a plan in which nothing is shared.
 
 use plimsoll::testing::{Shape, TestProgram, random_program};
+use plimsoll::testing_graph::random_graph;
 use plimsoll::{
-    AccessKind, Apart, Buffer, Layout, LiveRange, LoweringOptions, Options, Place, Point, Program,
-    Role, ScheduledGraph, SharedLayout, SharedSlot, Storage, Told, Until, ValueId, VerifiedPlan,
-    plan, text, write_c_header, write_plan,
+    AccessKind, Apart, Buffer, Kernels, Layout, LiveRange, LoweringOptions, Options, Place, Point,
+    Preset, Program, Role, ScheduledGraph, SharedLayout, SharedSlot, Storage, Told, Totals, Until,
+    ValueId, VerifiedPlan, plan, text, write_c_header, write_plan,
 };
 use plimsoll_pack::Span;
 use plimsoll_pack::testing::Rng;
@@ -253,4 +254,48 @@ fn every_export_tells_the_same_life() {
         let line = line.unwrap_or_else(|| panic!("{row} has no row"));
         assert!(line.trim_end_matches(',').ends_with(last), "{line}");
     }
+}
+
+#[test]
+fn the_baseline_is_what_it_takes_with_every_tensor_apart() {
+    let (mut shared, mut compared, mut whole) = (0, 0, 0);
+    for seed in 0..400 {
+        let mut rng = Rng::new(seed);
+        let graph = random_graph(&mut rng, 12);
+        let mut options = Options::default();
+        options.align = 1;
+        options.pack.work = Some(0);
+        options.place.inputs = rng.chance(50);
+        options.place.outputs = rng.chance(70);
+        let planned = |preset: Preset, options: &Options| {
+            let mut lowering = LoweringOptions::default();
+            lowering.kernels = Kernels::new(preset);
+            let program = ScheduledGraph::new(&graph, &lowering).ok()?;
+            let plan = plan(&program, options).ok()?;
+            // What is declared to be a part of another is so whatever the kernels can do.
+            let is_plain = |value: ValueId| {
+                let info = program.value(value);
+                info.view_of.is_none() && info.align.is_none()
+            };
+            let is_plain = ids(&program).all(is_plain) && plan.scratch.iter().all(Option::is_none);
+            Some((Totals::new(&program, &plan), is_plain))
+        };
+        let mut apart = options.clone();
+        apart.apart = Apart::Everything;
+        let (Some((totals, _)), Some((apart, is_plain))) =
+            (planned(Preset::Standard, &options), planned(Preset::Copying, &apart))
+        else {
+            continue;
+        };
+        if is_plain {
+            assert_eq!(apart.arena_bytes, apart.unshared_bytes, "seed {seed}");
+            whole += 1;
+        }
+        assert_eq!(totals.unshared_bytes, apart.unshared_bytes, "seed {seed}");
+        let saved = totals.unshared_bytes.cast_signed() - totals.arena_bytes.cast_signed();
+        assert_eq!(totals.saved_bytes(), saved, "seed {seed}");
+        compared += 1;
+        shared += u32::from(totals.buffers_bytes < totals.unshared_bytes);
+    }
+    assert!(compared > 200 && shared > 50 && whole > 50, "{compared}, {shared}, {whole}");
 }
