@@ -146,7 +146,7 @@ impl Format {
         let mut planning = asked.clone();
         match self {
             Format::Tflm | Format::TflmJson => {
-                planning.how_to_read = asked.how_to_read.for_tflm()?
+                planning.how_to_read = asked.how_to_read.for_tflm()?;
             }
             Format::Onnx => planning.how_to_read = asked.how_to_read.in_order_of_file(),
             _ => {}
