@@ -14,6 +14,7 @@ use crate::choices::ChoiceArgs;
 use crate::clock::Clock;
 use crate::input::Source;
 use crate::model::{Loaded, Lowering, ModelArgs};
+use crate::shared;
 
 /// What a command line can say about a model and its plan.
 #[derive(Args, Clone, Debug)]
@@ -56,6 +57,9 @@ impl PlanningArgs {
         let lowering = self.how_to_read.resolve()?;
         let loaded = lowering.load(&source)?;
         options.apart = choices.apart(&loaded.graph)?;
+        if let (Some(layout), Some(from)) = (&options.shared, choices.shared_source()) {
+            shared::tell_plain_params(&loaded.graph, layout, &from);
+        }
         Ok(Some(Subject { source, lowering, loaded, options, choices }))
     }
 

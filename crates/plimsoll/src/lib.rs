@@ -23,6 +23,7 @@ mod home;
 mod ids;
 mod kernels;
 mod liveness;
+mod lives;
 mod lower;
 pub mod model;
 mod op;
@@ -44,6 +45,7 @@ pub mod testing;
 pub mod testing_graph;
 pub mod text;
 pub mod training_json;
+mod unshared;
 pub mod verify;
 mod width;
 

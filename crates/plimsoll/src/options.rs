@@ -76,11 +76,12 @@ impl Options {
         Options { place, min_slot: 64, ..Options::default() }
     }
 
-    /// The preset for a backward pass that only wants its activations placed.
+    /// The preset for a backward pass, whose params are elsewhere: all other boundary values are
+    /// placed, and even an empty one has an address.
     #[must_use]
     pub fn activations_only() -> Self {
-        let place = Boundary { inputs: false, params: false, constants: false, outputs: false };
-        Options { place, ..Options::default() }
+        let place = Boundary { inputs: true, params: false, constants: true, outputs: true };
+        Options { place, ..Options::inference() }
     }
 
     /// Whether a program of so many values can be planned so.

@@ -76,7 +76,7 @@ fn unverified(
         stopped = stopped || watch(progress).is_break();
         if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    let mut plan = assemble(&checked, &homes, &best, options);
+    let mut plan = assemble(&case, &best, options);
     if stopped {
         plan.derivation.limit = Some(Limit::Stopped);
     }
@@ -84,10 +84,10 @@ fn unverified(
 }
 
 /// A program with what follows from it whatever shares bytes with what.
-struct Case<'a, 'p> {
-    checked: &'a Checked<'p>,
-    homes: &'a [Home],
-    liveness: &'a Liveness,
+pub(crate) struct Case<'a, 'p> {
+    pub(crate) checked: &'a Checked<'p>,
+    pub(crate) homes: &'a [Home],
+    pub(crate) liveness: &'a Liveness,
 }
 
 /// Tries less and less sharing, as long as that could help.

@@ -93,7 +93,8 @@ pub struct Derivation {
     /// What kept the packer from knowing more, in the first bank of which it does not know all; that
     /// it was stopped counts for more than that.
     pub limit: Option<Limit>,
-    /// What it would take to give every buffer a place of its own.
+    /// What it would take to give every value and every scratch memory a place of its own: no view,
+    /// nothing in place.
     pub unshared_bytes: u64,
     /// What the packer calls the rule that won.
     pub won_by: String,

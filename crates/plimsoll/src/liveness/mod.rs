@@ -35,6 +35,13 @@ pub(crate) struct Need {
     pub(crate) touch: Option<Touch>,
 }
 
+impl Need {
+    /// Whether it is that of the caller who fills a value, which is over before any step begins.
+    pub(crate) fn is_fill(&self) -> bool {
+        self.touch.is_none() && self.live.end <= Point(1)
+    }
+}
+
 /// When bytes of a root that are used alike are live.
 #[derive(Clone, Debug)]
 pub(crate) struct LiveBytes {

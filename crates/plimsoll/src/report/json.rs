@@ -51,7 +51,9 @@ pub(super) struct PlanFile {
     #[serde(default)]
     pub(super) unshared_bytes: u64,
     #[serde(default)]
-    pub(super) saved_bytes: u64,
+    pub(super) saved_bytes: i64,
+    #[serde(default)]
+    pub(super) buffers_bytes: u64,
     #[serde(default)]
     pub(super) weights_bytes: u64,
     #[serde(default)]
@@ -223,6 +225,7 @@ pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told, mut found: 
         reproducible: (plan.derivation.limit == Some(Limit::Stopped)).then_some(false),
         unshared_bytes: totals.unshared_bytes,
         saved_bytes: totals.saved_bytes(),
+        buffers_bytes: totals.buffers_bytes,
         weights_bytes: totals.weights_bytes,
         static_bytes: totals.static_bytes,
         inputs_bytes: totals.inputs_bytes,
