@@ -122,7 +122,10 @@ pub fn misfit(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Option<
             let fits = sorted.iter().copied().eq(0..rank);
             (!fits).then(|| format!("{perm:?} is not a permutation of {rank} axes"))
         }
-        Op::Slice { cuts } => cuts.iter().find_map(|cut| cut_misfit(cut, input.as_deref()?)),
+        Op::Slice { cuts } => {
+            let misfit = cuts.iter().find_map(|cut| cut_misfit(cut, input.as_deref()?));
+            misfit.or_else(|| cut_twice(cuts))
+        }
         Op::Split { axis } => split_misfit(*axis, &input?, outputs),
         Op::Concat { axis } => {
             let rank = output?.len();
@@ -147,6 +150,13 @@ fn cut_misfit(cut: &Cut, dims: &[u64]) -> Option<String> {
         let Cut { axis, start, len, step } = cut;
         format!("{len} elements from {start} by {step} of axis {axis}, which has {dim}")
     })
+}
+
+/// One axis has one part: which of two would count is not said anywhere.
+fn cut_twice(cuts: &[Cut]) -> Option<String> {
+    let is_again = |index: &usize| cuts[..*index].iter().any(|cut| cut.axis == cuts[*index].axis);
+    let again = (0..cuts.len()).find(is_again)?;
+    Some(format!("axis {} is cut twice", cuts[again].axis))
 }
 
 fn split_misfit(axis: usize, input: &[u64], outputs: &Operands<'_>) -> Option<String> {
@@ -234,7 +244,7 @@ struct Stretch {
 fn stretch(cuts: &[Cut], dims: &[u64]) -> Option<Stretch> {
     let mut parts: Vec<(u64, u64)> = dims.iter().map(|dim| (0, *dim)).collect();
     for cut in cuts {
-        if cut.step != 1 && cut.len > 1 {
+        if !cut.is_run() {
             return None;
         }
         *parts.get_mut(cut.axis)? = (cut.start, cut.len);

@@ -122,6 +122,19 @@ impl Cut {
     pub fn new(axis: usize, start: u64, len: u64) -> Self {
         Cut { axis, start, len, step: 1 }
     }
+
+    /// Whether what is kept is side by side and in the order that it has: a single element is,
+    /// whatever the step.
+    #[must_use]
+    pub fn is_run(&self) -> bool {
+        self.step == 1 || self.len <= 1
+    }
+
+    /// Whether all of an axis of so many elements is kept as it is. A whole axis backwards is not.
+    #[must_use]
+    pub fn keeps_all(&self, dim: u64) -> bool {
+        self.is_run() && self.len == dim
+    }
 }
 
 /// The families and the kinds that mean them. The first kind of each is the family's own name.

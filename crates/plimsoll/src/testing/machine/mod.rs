@@ -1,0 +1,272 @@
+//! A machine that executes what is declared.
+//!
+//! It runs a graph twice at once: with every value *apart*, by what the operators are defined to do
+//! and nothing else; and *in the bytes of a plan*, where a step writes no more than what the program
+//! says that it writes, a step that is only a view does nothing, what works in place goes over
+//! the elements as a kernel would, and bytes that nobody needs any more are spoilt. Whatever a step
+//! reads, makes or hands out must be the same in both. So a declaration that is wrong is found even where planner
+//! and verifier agree, since both believe it.
+//!
+//! What nodes compute is the [`Kernel`]'s: it sees operands as tensors and moves their elements. Arithmetic is a
+//! mixture of bits in which the order of what goes in matters.
+
+mod families;
+mod index;
+mod memory;
+
+use memory::{Apart, Arena, Memory, dims};
+
+use crate::graph::{Graph, NodeId};
+use crate::ids::{StepId, ValueId};
+use crate::plan::Plan;
+use crate::program::{AccessKind, Program, Role, Storage};
+use crate::schedule::topological_order;
+use crate::scheduled::ScheduledGraph;
+
+pub use families::family_kernel;
+pub use index::{Index, Tensors, ints, mix};
+
+/// What a node computes: it reads its inputs and writes all of its outputs.
+pub type Kernel<'k> = dyn Fn(NodeId, &mut Tensors<'_>) + 'k;
+
+/// What differs between the two runs.
+pub type Wrong = String;
+
+/// A graph that is run apart and within a plan.
+pub struct Machine<'m> {
+    program: &'m ScheduledGraph<'m>,
+    plan: &'m Plan,
+    apart: Apart,
+    arena: Arena,
+    /// The place of the last step that reads each value; by value.
+    last_reads: Vec<Option<usize>>,
+    /// The place of each step in the schedule.
+    positions: Vec<usize>,
+}
+
+impl<'m> Machine<'m> {
+    /// A machine in which nothing has run.
+    #[must_use]
+    pub fn new(program: &'m ScheduledGraph<'m>, plan: &'m Plan) -> Self {
+        let mut last_reads = vec![None; program.values()];
+        let mut positions = vec![0; program.steps()];
+        for (position, step) in plan.schedule.iter().enumerate() {
+            positions[step.index()] = position;
+            let accesses = program.accesses(*step);
+            for access in accesses.iter().filter(|access| access.kind == AccessKind::Read) {
+                last_reads[access.value.index()] = Some(position);
+            }
+        }
+        let (apart, arena) = (Apart::new(program.graph()), Arena::new(program, plan));
+        Machine { program, plan, apart, arena, last_reads, positions }
+    }
+
+    fn graph(&self) -> &'m Graph {
+        self.program.graph()
+    }
+
+    /// What a value should hold.
+    #[must_use]
+    pub fn expected(&self, value: ValueId) -> &[u64] {
+        self.apart.all(value)
+    }
+
+    /// Fills a value, apart and in the plan.
+    pub fn fill(&mut self, value: ValueId, number: impl Fn(usize) -> u64) {
+        for element in 0..self.expected(value).len() {
+            self.apart.set(value, element, number(element));
+        }
+        self.refill(value);
+    }
+
+    /// Writes what a value should hold into its bytes: somebody outside of the plan does that.
+    pub fn refill(&mut self, value: ValueId) {
+        for element in 0..self.expected(value).len() {
+            self.arena.set(value, element, self.apart.get(value, element));
+        }
+    }
+
+    /// Makes what a value should hold what another should hold.
+    pub fn expect_as(&mut self, value: ValueId, other: ValueId) {
+        for element in 0..self.expected(value).len() {
+            self.apart.set(value, element, self.apart.get(other, element));
+        }
+    }
+
+    /// Runs a node apart.
+    pub fn run_apart(&mut self, node: NodeId, kernel: &Kernel<'_>) {
+        let graph = self.graph();
+        kernel(node, &mut tensors(graph, node, &mut self.apart));
+    }
+
+    /// Runs a node in the plan, after it has run apart; checks what it reads and what it makes.
+    pub fn run_step(&mut self, node: NodeId, kernel: &Kernel<'_>) -> Result<(), Wrong> {
+        let Some(step) = self.program.step_of(node) else { return Ok(()) };
+        let accesses = self.program.accesses(step);
+        for access in accesses.iter().filter(|access| access.kind == AccessKind::Read) {
+            self.check(access.value, step, "reads")?;
+        }
+        if !accesses.is_empty() {
+            let graph = self.graph();
+            let mut declared = Declared { program: self.program, step, arena: &mut self.arena };
+            kernel(node, &mut tensors(graph, node, &mut declared));
+        }
+        // A view that nobody reads may be of bytes that are gone.
+        for access in accesses.iter().filter(|access| access.kind == AccessKind::Write) {
+            self.check(access.value, step, "makes")?;
+        }
+        Ok(())
+    }
+
+    /// The same element by element, where it is not a node that moves them.
+    pub fn write(&mut self, value: ValueId, element: usize, number: u64) {
+        self.arena.set(value, element, number);
+    }
+
+    /// What an element is in the plan.
+    #[must_use]
+    pub fn read(&self, value: ValueId, element: usize) -> u64 {
+        self.arena.get(value, element)
+    }
+
+    /// Whether a value is in the plan what it is apart.
+    pub fn check(&self, value: ValueId, step: StepId, what: &str) -> Result<(), Wrong> {
+        if self.graph().value(value).elided {
+            return Ok(());
+        }
+        let expected = self.expected(value);
+        let found: Vec<u64> = (0..expected.len()).map(|e| self.arena.get(value, e)).collect();
+        if found == expected {
+            return Ok(());
+        }
+        let (step, value) = (self.program.step_name(step), self.program.value_name(value));
+        Err(format!("`{step}` {what} `{value}`: {found:x?} instead of {expected:x?}"))
+    }
+
+    /// Spoils what nobody needs after a step.
+    pub fn poison_after(&mut self, node: NodeId) {
+        let Some(step) = self.program.step_of(node) else { return };
+        let position = self.positions[step.index()];
+        let made: Vec<bool> = self.made(position);
+        let is_there = |mut value: ValueId| {
+            while !made[value.index()] {
+                match self.program.value(value).view_of {
+                    Some(view) => value = view.of,
+                    None => return false,
+                }
+            }
+            true
+        };
+        let is_needed = |value: &ValueId| {
+            self.last_reads[value.index()].is_some_and(|last| last > position)
+                || self.is_fetched(*value)
+                || is_lasting(self.program, *value)
+        };
+        let values = self.graph().value_ids();
+        let alive: Vec<ValueId> = values.filter(|v| is_there(*v) && is_needed(v)).collect();
+        self.arena.poison_all_but(&alive);
+    }
+
+    /// Whether a value is an output, or given as a part of one.
+    fn is_fetched(&self, value: ValueId) -> bool {
+        let info = self.program.value(value);
+        let part = || info.view_of.is_some_and(|view| self.program.value(view.of).output);
+        info.output || info.role == Role::Input && part()
+    }
+
+    /// The values of which something has been made so far, by value.
+    fn made(&self, position: usize) -> Vec<bool> {
+        let graph = self.graph();
+        let mut made: Vec<bool> = graph
+            .value_ids()
+            .map(|value| {
+                graph.value(value).role != Role::Temporary || is_lasting(self.program, value)
+            })
+            .collect();
+        for node in topological_order(graph) {
+            let done = match self.program.step_of(node) {
+                Some(step) => self.positions[step.index()] <= position,
+                None => graph.node(node).reads().any(|value| made[value.index()]),
+            };
+            graph.node(node).results().for_each(|value| made[value.index()] |= done);
+        }
+        made
+    }
+
+    /// Runs everything once, in the order of the plan; the outputs.
+    pub fn run(&mut self, kernel: &Kernel<'_>) -> Result<Vec<Vec<u64>>, Wrong> {
+        let graph = self.graph();
+        for node in topological_order(graph) {
+            self.run_apart(node, kernel);
+        }
+        for step in &self.plan.schedule {
+            let node = self.program.node_of(*step);
+            self.run_step(node, kernel)?;
+            self.poison_after(node);
+        }
+        self.outputs()
+    }
+
+    /// The outputs, after all steps.
+    pub fn outputs(&self) -> Result<Vec<Vec<u64>>, Wrong> {
+        let graph = self.graph();
+        for output in graph.outputs() {
+            let last = self.plan.schedule.last().copied();
+            last.map_or(Ok(()), |last| self.check(*output, last, "leaves"))?;
+        }
+        Ok(graph.outputs().iter().map(|output| self.expected(*output).to_vec()).collect())
+    }
+}
+
+/// Whether a value survives from run to run.
+fn is_lasting(program: &dyn Program, value: ValueId) -> bool {
+    let info = program.value(value);
+    matches!(info.storage, Storage::Persistent | Storage::Shared)
+        || matches!(info.role, Role::Param | Role::Constant | Role::Static)
+}
+
+/// The operands of a node.
+fn tensors<'a>(graph: &Graph, node: NodeId, memory: &'a mut dyn Memory) -> Tensors<'a> {
+    let node = graph.node(node);
+    let operands = |values: &[Option<ValueId>]| {
+        values.iter().map(|value| value.map(|value| (value, dims(graph, value)))).collect()
+    };
+    Tensors::new(operands(&node.inputs), operands(&node.outputs), memory)
+}
+
+/// The arena as a step may touch it: what it does not declare to read it does not see, and what it does not
+/// declare to write stays as it is.
+struct Declared<'a> {
+    program: &'a ScheduledGraph<'a>,
+    step: StepId,
+    arena: &'a mut Arena,
+}
+
+impl Declared<'_> {
+    fn allows(&self, kind: AccessKind, value: ValueId, element: usize) -> bool {
+        let accesses = self.program.accesses(self.step);
+        let mut all = accesses.iter().filter(|access| (access.kind, access.value) == (kind, value));
+        all.any(|access| {
+            let count = dims(self.program.graph(), value).iter().product::<usize>() as u64;
+            let slot = self.program.value(value).bytes / count.max(1);
+            access.bytes.is_none_or(|span| {
+                let first = element as u64 * slot;
+                span.lo <= first && first + slot <= span.hi
+            })
+        })
+    }
+}
+
+impl Memory for Declared<'_> {
+    fn get(&self, value: ValueId, element: usize) -> u64 {
+        let is_read = self.allows(AccessKind::Read, value, element)
+            || self.allows(AccessKind::Write, value, element);
+        if is_read { self.arena.get(value, element) } else { u64::MAX }
+    }
+
+    fn set(&mut self, value: ValueId, element: usize, number: u64) {
+        if self.allows(AccessKind::Write, value, element) {
+            self.arena.set(value, element, number);
+        }
+    }
+}
