@@ -1,5 +1,7 @@
 //! Models to test with, and the body of the fuzz target.
 
+mod kernels;
+mod machine;
 mod samples;
 
 use std::collections::BTreeMap;
@@ -16,6 +18,8 @@ use crate::proto::{
 };
 use crate::{Annotated, Note, Notes, read};
 
+pub use kernels::onnx_kernel;
+pub use machine::OnnxMachine;
 pub use samples::samples;
 
 /// The number of the type of 32-bit floats.

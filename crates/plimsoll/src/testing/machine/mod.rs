@@ -34,6 +34,9 @@ pub type Wrong = String;
 
 /// A graph that is run apart and within a plan.
 pub struct Machine<'m> {
+    /// What is computed.
+    graph: &'m Graph,
+    /// What is planned: the same graph, or one in which values are somewhere else.
     program: &'m ScheduledGraph<'m>,
     plan: &'m Plan,
     apart: Apart,
@@ -48,6 +51,13 @@ impl<'m> Machine<'m> {
     /// A machine in which nothing has run.
     #[must_use]
     pub fn new(program: &'m ScheduledGraph<'m>, plan: &'m Plan) -> Self {
+        Machine::computing(program.graph(), program, plan)
+    }
+
+    /// The same for a program in which values of a graph are somewhere else, so that operands are missing
+    /// or nodes take no step, though what is computed is what the graph says. Ids are those of the graph.
+    #[must_use]
+    pub fn computing(graph: &'m Graph, program: &'m ScheduledGraph<'m>, plan: &'m Plan) -> Self {
         let mut last_reads = vec![None; program.values()];
         let mut positions = vec![0; program.steps()];
         for (position, step) in plan.schedule.iter().enumerate() {
@@ -57,12 +67,8 @@ impl<'m> Machine<'m> {
                 last_reads[access.value.index()] = Some(position);
             }
         }
-        let (apart, arena) = (Apart::new(program.graph()), Arena::new(program, plan));
-        Machine { program, plan, apart, arena, last_reads, positions }
-    }
-
-    fn graph(&self) -> &'m Graph {
-        self.program.graph()
+        let (apart, arena) = (Apart::new(graph), Arena::new(program, plan));
+        Machine { graph, program, plan, apart, arena, last_reads, positions }
     }
 
     /// What a value should hold.
@@ -71,56 +77,10 @@ impl<'m> Machine<'m> {
         self.apart.all(value)
     }
 
-    /// Fills a value, apart and in the plan.
-    pub fn fill(&mut self, value: ValueId, number: impl Fn(usize) -> u64) {
-        for element in 0..self.expected(value).len() {
-            self.apart.set(value, element, number(element));
-        }
-        self.refill(value);
-    }
-
-    /// Writes what a value should hold into its bytes: somebody outside of the plan does that.
-    pub fn refill(&mut self, value: ValueId) {
-        for element in 0..self.expected(value).len() {
-            self.arena.set(value, element, self.apart.get(value, element));
-        }
-    }
-
-    /// Makes what a value should hold what another should hold.
-    pub fn expect_as(&mut self, value: ValueId, other: ValueId) {
-        for element in 0..self.expected(value).len() {
-            self.apart.set(value, element, self.apart.get(other, element));
-        }
-    }
-
-    /// Runs a node apart.
-    pub fn run_apart(&mut self, node: NodeId, kernel: &Kernel<'_>) {
-        let graph = self.graph();
-        kernel(node, &mut tensors(graph, node, &mut self.apart));
-    }
-
-    /// Runs a node in the plan, after it has run apart; checks what it reads and what it makes.
-    pub fn run_step(&mut self, node: NodeId, kernel: &Kernel<'_>) -> Result<(), Wrong> {
-        let Some(step) = self.program.step_of(node) else { return Ok(()) };
-        let accesses = self.program.accesses(step);
-        for access in accesses.iter().filter(|access| access.kind == AccessKind::Read) {
-            self.check(access.value, step, "reads")?;
-        }
-        if !accesses.is_empty() {
-            let graph = self.graph();
-            let mut declared = Declared { program: self.program, step, arena: &mut self.arena };
-            kernel(node, &mut tensors(graph, node, &mut declared));
-        }
-        // A view that nobody reads may be of bytes that are gone.
-        for access in accesses.iter().filter(|access| access.kind == AccessKind::Write) {
-            self.check(access.value, step, "makes")?;
-        }
-        Ok(())
-    }
-
-    /// The same element by element, where it is not a node that moves them.
-    pub fn write(&mut self, value: ValueId, element: usize, number: u64) {
-        self.arena.set(value, element, number);
+    /// What a value holds in the plan.
+    #[must_use]
+    pub fn found(&self, value: ValueId) -> Vec<u64> {
+        (0..self.expected(value).len()).map(|element| self.read(value, element)).collect()
     }
 
     /// What an element is in the plan.
@@ -129,18 +89,63 @@ impl<'m> Machine<'m> {
         self.arena.get(value, element)
     }
 
+    /// Says what a value should hold from an element on.
+    pub fn expect(&mut self, value: ValueId, first: usize, numbers: &[u64]) {
+        for (at, number) in numbers.iter().enumerate() {
+            self.apart.set(value, first + at, *number);
+        }
+    }
+
+    /// Writes a value in the plan from an element on, as somebody does who is no step.
+    pub fn write(&mut self, value: ValueId, first: usize, numbers: &[u64]) {
+        for (at, number) in numbers.iter().enumerate() {
+            self.arena.set(value, first + at, *number);
+        }
+    }
+
+    /// Fills a value, apart and in the plan.
+    pub fn fill(&mut self, value: ValueId, number: impl Fn(usize) -> u64) {
+        let numbers: Vec<u64> = (0..self.expected(value).len()).map(number).collect();
+        self.expect(value, 0, &numbers);
+        self.write(value, 0, &numbers);
+    }
+
+    /// Runs a node apart.
+    pub fn run_apart(&mut self, node: NodeId, kernel: &Kernel<'_>) {
+        let graph = self.graph;
+        kernel(node, &mut tensors(graph, node, &mut self.apart));
+    }
+
+    /// Runs a node in the plan, after it has run apart; checks what it reads and what it makes.
+    pub fn run_step(&mut self, node: NodeId, kernel: &Kernel<'_>) -> Result<(), Wrong> {
+        let Some(step) = self.program.step_of(node) else { return Ok(()) };
+        let accesses = self.program.accesses(step);
+        for access in accesses.iter().filter(|access| access.kind == AccessKind::Read) {
+            self.check(access.value, &format!("`{}` reads", self.program.step_name(step)))?;
+        }
+        if !accesses.is_empty() {
+            let graph = self.graph;
+            let mut declared = Declared { program: self.program, step, arena: &mut self.arena };
+            kernel(node, &mut tensors(graph, node, &mut declared));
+        }
+        // A view that nobody reads may be of bytes that are gone.
+        for access in accesses.iter().filter(|access| access.kind == AccessKind::Write) {
+            self.check(access.value, &format!("`{}` makes", self.program.step_name(step)))?;
+        }
+        Ok(())
+    }
+
     /// Whether a value is in the plan what it is apart.
-    pub fn check(&self, value: ValueId, step: StepId, what: &str) -> Result<(), Wrong> {
-        if self.graph().value(value).elided {
+    pub fn check(&self, value: ValueId, who: &str) -> Result<(), Wrong> {
+        if self.program.value(value).elided {
             return Ok(());
         }
-        let expected = self.expected(value);
-        let found: Vec<u64> = (0..expected.len()).map(|e| self.arena.get(value, e)).collect();
+        let (expected, found) = (self.expected(value), self.found(value));
         if found == expected {
             return Ok(());
         }
-        let (step, value) = (self.program.step_name(step), self.program.value_name(value));
-        Err(format!("`{step}` {what} `{value}`: {found:x?} instead of {expected:x?}"))
+        let value = self.program.value_name(value);
+        Err(format!("{who}: `{value}` is {found:x?} instead of {expected:x?}"))
     }
 
     /// Spoils what nobody needs after a step.
@@ -162,7 +167,7 @@ impl<'m> Machine<'m> {
                 || self.is_fetched(*value)
                 || is_lasting(self.program, *value)
         };
-        let values = self.graph().value_ids();
+        let values = self.graph.value_ids();
         let alive: Vec<ValueId> = values.filter(|v| is_there(*v) && is_needed(v)).collect();
         self.arena.poison_all_but(&alive);
     }
@@ -176,7 +181,7 @@ impl<'m> Machine<'m> {
 
     /// The values of which something has been made so far, by value.
     fn made(&self, position: usize) -> Vec<bool> {
-        let graph = self.graph();
+        let graph = self.graph;
         let mut made: Vec<bool> = graph
             .value_ids()
             .map(|value| {
@@ -195,7 +200,7 @@ impl<'m> Machine<'m> {
 
     /// Runs everything once, in the order of the plan; the outputs.
     pub fn run(&mut self, kernel: &Kernel<'_>) -> Result<Vec<Vec<u64>>, Wrong> {
-        let graph = self.graph();
+        let graph = self.graph;
         for node in topological_order(graph) {
             self.run_apart(node, kernel);
         }
@@ -209,10 +214,9 @@ impl<'m> Machine<'m> {
 
     /// The outputs, after all steps.
     pub fn outputs(&self) -> Result<Vec<Vec<u64>>, Wrong> {
-        let graph = self.graph();
+        let graph = self.graph;
         for output in graph.outputs() {
-            let last = self.plan.schedule.last().copied();
-            last.map_or(Ok(()), |last| self.check(*output, last, "leaves"))?;
+            self.check(*output, "in the end")?;
         }
         Ok(graph.outputs().iter().map(|output| self.expected(*output).to_vec()).collect())
     }
