@@ -117,6 +117,30 @@ fn models_that_do_not_hang_together() {
 }
 
 #[test]
+fn dropouts_with_masks_of_one_tensor_wait_for_nobody() {
+    let drop = |name: &str, of: &str, to: &str| node(name, "Dropout", &[of], &[to, name]);
+    let add = |a: &str, b: &str| node("add", "Add", &[a, b], &["y"]);
+    let two = vec![drop("m1", "x", "d1"), drop("m2", "x", "d2"), add("d1", "d2")];
+    let chain = vec![drop("m1", "x", "d1"), drop("m2", "d1", "d2"), add("d2", "x")];
+    let early = vec![node("relu", "Relu", &["x"], &["e"]), drop("m1", "x", "d1"), add("d1", "e")];
+    for (name, nodes, masks) in [("two", two, 2), ("chain", chain, 2), ("early", early, 1)] {
+        let mut model = of_nodes(nodes);
+        let graph = model.graph.as_mut().expect("a graph");
+        graph.output.extend((1..=masks).map(|mask| value(&format!("m{mask}"), BOOL, &[4])));
+        let path = file(&format!("dropout-{name}"), &encode(&model));
+        let path = path.to_str().expect("a plain path");
+        for order in ["best", "given"] {
+            let args = ["plan", path, "--order", order, "--align", "1", "--format", "json"];
+            let output = run(&args);
+            assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stderr));
+            let plan: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+            // The masks of 4 bytes each, and the sum; in the last, the sum is where `e` was.
+            assert_eq!(plan["arena_bytes"], 16 + 4 * masks, "{name} in the order {order}");
+        }
+    }
+}
+
+#[test]
 fn what_has_no_size() {
     let of = |of| model(17, graph(vec![of], vec![], vec![]));
     let sequence = of(typed("s", type_proto::Value::SequenceType(Box::default())));

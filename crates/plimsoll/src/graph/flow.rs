@@ -72,7 +72,7 @@ impl<'g> Families<'g> {
         }
         for id in graph.node_ids().filter(|node| !aliases.is_pure_view(*node)) {
             let node = graph.node(id);
-            for value in node.results() {
+            for value in node.results().filter(|value| aliases.are_written(graph, id, *value)) {
                 let root = aliases.resolve(value).root;
                 if aliases.view(value).is_some() || graph.producer(root).is_none() {
                     families.written.entry(root).or_default().push((id, value));

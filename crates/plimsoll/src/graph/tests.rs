@@ -246,6 +246,32 @@ fn chains_of_views_resolve_to_a_root_and_a_summed_offset() {
 }
 
 #[test]
+fn who_makes_a_view_beside_something_else_does_not_write_it() {
+    // Two dropouts of one value, each with a mask: the values are views, the masks are written.
+    let graph = graph(
+        "input x: f32[4]\nd: f32[4], dm: bool[4] = dropout(x)\ne: f32[4], em: bool[4] = dropout(x)\n\
+         f: f32[4], fm: bool[4] = dropout(d)\ny = add(e, f)\noutput y, dm, em, fm",
+    );
+    let aliases = graph.aliases(&Kernels::default());
+    let written = |name: &str| {
+        let value = graph.value_by_name(name).unwrap();
+        aliases.are_written(&graph, graph.producer(value).unwrap(), value)
+    };
+    assert_eq!(["d", "e", "f"].map(written), [false; 3]);
+    assert_eq!(["dm", "em", "fm", "y"].map(written), [true; 4]);
+    let flow = Flow::of(&graph, &aliases, &Folds::default());
+    let before: Vec<&[NodeId]> = graph.node_ids().map(|node| flow.before(node)).collect();
+    assert_eq!(before, [&[][..], &[], &[NodeId(0)], &[NodeId(1), NodeId(2)]]);
+    // Parts that others write of something are waited for still.
+    let parts = self::graph(
+        "input x: f32[4]\nvalue all: f32[8]\na: f32[4] view all = relu(x)\n\
+         b: f32[4] view all at 16 = exp(x)\ny: f32[8] = neg(all)\noutput y",
+    );
+    let flow = Flow::of(&parts, &parts.aliases(&Kernels::default()), &Folds::default());
+    assert_eq!(flow.before(NodeId(2)), [NodeId(0), NodeId(1)]);
+}
+
+#[test]
 fn kernels_can_do_without_views() {
     let graph = graph(
         "input x: f32[8]\na: f32[8] = reshape(x)\nb: f32[8] = identity(a)\nc: f32[2] view b at 8 = custom \"part\"(b)",

@@ -94,7 +94,8 @@ impl Lowering<'_> {
             }
         }
         if !pure {
-            for value in node.results().filter(|value| self.writes(id, *value)) {
+            let written = |value: &ValueId| self.aliases.are_written(self.graph, id, *value);
+            for value in node.results().filter(written) {
                 accesses.write(node, value)?;
             }
         }
@@ -107,22 +108,6 @@ impl Lowering<'_> {
             }
         }
         Ok(accesses.list)
-    }
-
-    /// Whether a node writes the bytes of an output: it has some, and they are not an input's.
-    fn writes(&self, node: NodeId, output: ValueId) -> bool {
-        let value = self.graph.value(output);
-        if value.elided {
-            return false;
-        }
-        let mut view = self.aliases.view(output);
-        while let Some(of) = view.map(|view| view.of) {
-            if self.graph.node(node).inputs.contains(&Some(of)) {
-                return false;
-            }
-            view = self.aliases.view(of);
-        }
-        true
     }
 
     fn overwrites(&self, id: NodeId, effect: &Effect) -> Vec<Overwrite> {
