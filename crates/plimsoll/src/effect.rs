@@ -76,7 +76,7 @@ pub fn effect(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Effect 
         Op::Scatter | Op::UpdateSlice | Op::Variadic => {
             Effect { scatters: true, ..elementwise(&[0]) }
         }
-        Op::Binary => elementwise(&[0, 1]),
+        Op::Binary | Op::ByRows => elementwise(&[0, 1]),
         Op::Where => elementwise(&[1, 2, 0]),
         Op::Quantize => converting(),
         Op::Cast => Effect { views: same_bytes(inputs, outputs), ..converting() },

@@ -16,6 +16,9 @@ pub enum Op {
     /// Any number of elements in (broadcast), one out. The output is gone over once for each operand,
     /// so that the later ones are read when it is no longer what the first was.
     Variadic,
+    /// Elements or rows of tensors of the same shape: fused operators, and those in which an element
+    /// depends on its place, or on lots that are drawn. What each row depends on is not known.
+    ByRows,
     /// A condition and two branches, element by element.
     Where,
     /// One element in, one out, with bounds as further operands.
@@ -138,7 +141,7 @@ impl Cut {
 }
 
 /// The families and the kinds that mean them. The first kind of each is the family's own name.
-const KINDS: [(&str, &[&str]); 38] = [
+const KINDS: [(&str, &[&str]); 39] = [
     (
         "unary",
         &[
@@ -215,6 +218,7 @@ const KINDS: [(&str, &[&str]); 38] = [
         ],
     ),
     ("variadic", &[]),
+    ("by_rows", &[]),
     ("where", &["select"]),
     ("clamp", &["clip"]),
     ("cast", &["convert"]),
@@ -260,6 +264,7 @@ impl Op {
             Op::Unary => "unary",
             Op::Binary => "binary",
             Op::Variadic => "variadic",
+            Op::ByRows => "by_rows",
             Op::Where => "where",
             Op::Clamp => "clamp",
             Op::Cast => "cast",
@@ -315,11 +320,12 @@ impl Op {
 
     /// One op of every family, without attributes.
     #[must_use]
-    pub fn every() -> [Op; 39] {
+    pub fn every() -> [Op; 40] {
         [
             Op::Unary,
             Op::Binary,
             Op::Variadic,
+            Op::ByRows,
             Op::Where,
             Op::Clamp,
             Op::Cast,

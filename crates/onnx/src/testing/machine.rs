@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll::testing::{Machine, Tensors, Wrong, family_kernel, mix};
-use plimsoll::{Graph, NodeId, Plan, Role, ScheduledGraph, Storage, ValueId, topological_order};
+use plimsoll::{Graph, NodeId, Plan, Role, ScheduledGraph, Storage, ValueId};
 
 use super::kernels::onnx_kernel;
 use crate::proto::{GraphProto, ModelProto, NodeProto, TensorProto};
@@ -53,7 +53,7 @@ impl<'m> OnnxMachine<'m> {
             let name = &graph.node(*id).name[..];
             !inside.contains(base(name)) && !name.ends_with("/begin")
         };
-        for id in topological_order(graph).into_iter().filter(is_outer) {
+        for id in self.machine.order().to_vec().into_iter().filter(is_outer) {
             self.node(id, false)?;
         }
         for step in &self.plan.schedule {
@@ -90,6 +90,7 @@ impl<'m> OnnxMachine<'m> {
         for id in given {
             let name = &self.graph.value(id).name;
             let stored = main(self.model).initializer.iter().find(|stored| stored.name() == *name);
+            let seed = if self.program.graph().value(id).role == Role::Input { seed } else { 0 };
             let salt = mix([seed, u64::from(stored.is_some())]
                 .into_iter()
                 .chain(name.bytes().map(u64::from)));
@@ -134,7 +135,7 @@ impl<'m> OnnxMachine<'m> {
         let names: BTreeSet<&str> = body.node.iter().map(NodeProto::name).collect();
         let graph = self.graph;
         let is_own = |id: &NodeId| names.contains(&graph.node(*id).name[..]);
-        for id in topological_order(graph).into_iter().filter(is_own) {
+        for id in self.machine.order().to_vec().into_iter().filter(is_own) {
             self.node(id, false)?;
         }
         let steps = self.plan.schedule.iter().map(|step| self.program.node_of(*step));

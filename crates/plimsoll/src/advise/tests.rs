@@ -294,6 +294,34 @@ fn what_needs_all_channels_is_not_made_of_some() {
 }
 
 #[test]
+fn channels_that_read_another_channel_are_not_made_one_by_one() {
+    // Two of the output's channels for each of the image's: parts of both are not the same.
+    let deep = graph(
+        "input x: f32[1, 4, 2, 2]\nparam w: f32[8, 1, 1, 1]\na: f32[1, 8, 2, 2] = conv(x, w)\n\
+         b: f32[1, 8, 2, 2] = relu(a)\noutput b\n",
+    );
+    let segments = split::segments(&deep, &topological_order(&deep), 0);
+    assert_eq!(segments, []);
+    // One for each.
+    let even = graph(
+        "input x: f32[1, 4, 2, 2]\nparam w: f32[4, 1, 1, 1]\na: f32[1, 4, 2, 2] = conv(x, w)\n\
+         b: f32[1, 4, 2, 2] = relu(a)\noutput b\n",
+    );
+    let segments = split::segments(&even, &topological_order(&even), 0);
+    assert_eq!(segments.iter().map(|segment| segment.nodes.len()).collect::<Vec<_>>(), [2, 1]);
+    let parted = split::in_parts(&even, &[segments[0].nodes.clone()], 4).unwrap();
+    assert_eq!(run(&even), run(&parted));
+}
+
+#[test]
+fn what_depends_on_its_place_is_left_whole() {
+    let triangle = graph(
+        "input x: f32[4, 4]\na: f32[4, 4] = by_rows \"Trilu\"(x)\nb: f32[4, 4] = relu(a)\noutput b\n",
+    );
+    assert_eq!(split::segments(&triangle, &topological_order(&triangle), 0), []);
+}
+
+#[test]
 fn a_product_that_could_be_transposed_is_left_whole() {
     let square =
         graph("input x: f32[8, 8]\nparam w: f32[8, 8]\na: f32[8, 8] = matmul(x, w)\noutput a\n");

@@ -30,6 +30,9 @@ impl<T: Copy> Bytes<T> {
     /// Lists what is in the span, and where there is nothing, in order.
     pub(super) fn list(&self, span: Span, into: &mut Vec<(Span, Option<T>)>) {
         into.clear();
+        if span.is_empty() {
+            return;
+        }
         let mut at = span.lo;
         let before = self.pieces.range(..span.lo).next_back().filter(|(_, (hi, _))| *hi > span.lo);
         for (lo, (hi, what)) in before.into_iter().chain(self.pieces.range(span.lo..span.hi)) {
@@ -96,6 +99,8 @@ mod tests {
                 (Span::new(10, 12), None)
             ]
         );
+        bytes.list(Span::new(3, 3), &mut list);
+        assert_eq!(list, [], "nothing is in no bytes");
         bytes.set(Span::new(3, 7), 'c');
         assert!(bytes.exactly(Span::new(3, 7)).is_some());
         assert!(bytes.exactly(Span::new(3, 6)).is_none());

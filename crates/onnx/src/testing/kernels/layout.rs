@@ -1,4 +1,4 @@
-//! Operators that move elements by what is known beforehand, and those about shapes.
+//! Operators that move elements by what is known beforehand.
 
 use plimsoll::testing::{Index, Tensors, mix};
 
@@ -17,16 +17,7 @@ pub(super) fn run(at: &At<'_>, tensors: &mut Tensors<'_>) -> bool {
         "DepthToSpace" => depth_to_space(at, tensors),
         "SpaceToDepth" => space_to_depth(at, tensors),
         "Trilu" => trilu(at, tensors),
-        "Shape" => shape(at, tensors),
-        "Size" => {
-            let size = tensors.dims(0).iter().product::<usize>();
-            tensors.each(0, |_, _| size as u64);
-        }
-        "EyeLike" => {
-            let k = at.int("k", 0);
-            tensors.each(0, |_, index| u64::from(index[0] as i64 + k == index[1] as i64));
-        }
-        "RandomNormalLike" | "RandomUniformLike" => {
+        "RandomNormal" | "RandomNormalLike" => {
             tensors.each(0, |_, index| mix(index.iter().map(|at| *at as u64)));
         }
         _ => return false,
@@ -157,12 +148,4 @@ fn trilu(at: &At<'_>, tensors: &mut Tensors<'_>) {
         let kept = if upper { column >= row + k } else { column <= row + k };
         if kept { tensors.read(0, index) } else { 0 }
     });
-}
-
-fn shape(at: &At<'_>, tensors: &mut Tensors<'_>) {
-    let dims = tensors.dims(0).to_vec();
-    let rank = dims.len() as i64;
-    let start = at.int("start", 0);
-    let start = (if start < 0 { start + rank } else { start }).clamp(0, rank) as usize;
-    tensors.each(0, |_, index| dims[start + index[0]] as u64);
 }

@@ -14,12 +14,14 @@ mod families;
 mod index;
 mod memory;
 
+use std::ops::Range;
+
 use memory::{Apart, Arena, Memory, dims};
 
 use crate::graph::{Graph, NodeId};
 use crate::ids::{StepId, ValueId};
 use crate::plan::Plan;
-use crate::program::{AccessKind, Program, Role, Storage};
+use crate::program::{Access, AccessKind, Program, Role, Storage};
 use crate::schedule::topological_order;
 use crate::scheduled::ScheduledGraph;
 
@@ -43,6 +45,8 @@ pub struct Machine<'m> {
     arena: Arena,
     /// The place of the last step that reads each value; by value.
     last_reads: Vec<Option<usize>>,
+    /// The nodes of what is computed, in an order in which they can run.
+    order: Vec<NodeId>,
     /// The place of each step in the schedule.
     positions: Vec<usize>,
 }
@@ -68,7 +72,8 @@ impl<'m> Machine<'m> {
             }
         }
         let (apart, arena) = (Apart::new(graph), Arena::new(program, plan));
-        Machine { graph, program, plan, apart, arena, last_reads, positions }
+        let order = topological_order(graph);
+        Machine { graph, order, program, plan, apart, arena, last_reads, positions }
     }
 
     /// What a value should hold.
@@ -125,7 +130,7 @@ impl<'m> Machine<'m> {
         }
         if !accesses.is_empty() {
             let graph = self.graph;
-            let mut declared = Declared { program: self.program, step, arena: &mut self.arena };
+            let mut declared = Declared::new(self.program, step, &mut self.arena);
             kernel(node, &mut tensors(graph, node, &mut declared));
         }
         // A view that nobody reads may be of bytes that are gone.
@@ -188,7 +193,7 @@ impl<'m> Machine<'m> {
                 graph.value(value).role != Role::Temporary || is_lasting(self.program, value)
             })
             .collect();
-        for node in topological_order(graph) {
+        for node in self.order.iter().copied() {
             let done = match self.program.step_of(node) {
                 Some(step) => self.positions[step.index()] <= position,
                 None => graph.node(node).reads().any(|value| made[value.index()]),
@@ -198,10 +203,15 @@ impl<'m> Machine<'m> {
         made
     }
 
+    /// The nodes of what is computed, in an order in which they can run.
+    #[must_use]
+    pub fn order(&self) -> &[NodeId] {
+        &self.order
+    }
+
     /// Runs everything once, in the order of the plan; the outputs.
     pub fn run(&mut self, kernel: &Kernel<'_>) -> Result<Vec<Vec<u64>>, Wrong> {
-        let graph = self.graph;
-        for node in topological_order(graph) {
+        for node in self.order.clone() {
             self.run_apart(node, kernel);
         }
         for step in &self.plan.schedule {
@@ -238,38 +248,53 @@ fn tensors<'a>(graph: &Graph, node: NodeId, memory: &'a mut dyn Memory) -> Tenso
     Tensors::new(operands(&node.inputs), operands(&node.outputs), memory)
 }
 
-/// The arena as a step may touch it: what it does not declare to read it does not see, and what it does not
-/// declare to write stays as it is.
+/// The arena as a step may touch it: what it does not declare to read it does not see, and what it
+/// does not declare to write stays as it is.
 struct Declared<'a> {
-    program: &'a ScheduledGraph<'a>,
-    step: StepId,
     arena: &'a mut Arena,
+    allowed: Vec<Allowed>,
 }
 
-impl Declared<'_> {
-    fn allows(&self, kind: AccessKind, value: ValueId, element: usize) -> bool {
-        let accesses = self.program.accesses(self.step);
-        let mut all = accesses.iter().filter(|access| (access.kind, access.value) == (kind, value));
-        all.any(|access| {
-            let count = dims(self.program.graph(), value).iter().product::<usize>() as u64;
-            let slot = self.program.value(value).bytes / count.max(1);
-            access.bytes.is_none_or(|span| {
-                let first = element as u64 * slot;
-                span.lo <= first && first + slot <= span.hi
-            })
+/// Elements that a step declares to read or to write.
+struct Allowed {
+    value: ValueId,
+    kind: AccessKind,
+    elements: Range<usize>,
+}
+
+impl<'a> Declared<'a> {
+    fn new(program: &ScheduledGraph<'_>, step: StepId, arena: &'a mut Arena) -> Self {
+        let allowed = |access: &Access| {
+            let count = dims(program.graph(), access.value).iter().product::<usize>();
+            let bytes = program.value(access.value).bytes;
+            let element =
+                |byte: u64| (u128::from(byte) * count as u128).div_ceil(u128::from(bytes.max(1)));
+            let elements = access
+                .bytes
+                .map_or(0..count, |span| element(span.lo) as usize..element(span.hi) as usize);
+            Allowed { value: access.value, kind: access.kind, elements }
+        };
+        let allowed = program.accesses(step).iter().map(allowed).collect();
+        Declared { arena, allowed }
+    }
+
+    fn allows(&self, kind: Option<AccessKind>, value: ValueId, element: usize) -> bool {
+        self.allowed.iter().any(|allowed| {
+            allowed.value == value
+                && kind.is_none_or(|kind| kind == allowed.kind)
+                && allowed.elements.contains(&element)
         })
     }
 }
 
 impl Memory for Declared<'_> {
     fn get(&self, value: ValueId, element: usize) -> u64 {
-        let is_read = self.allows(AccessKind::Read, value, element)
-            || self.allows(AccessKind::Write, value, element);
-        if is_read { self.arena.get(value, element) } else { u64::MAX }
+        // What it has written it may read too.
+        if self.allows(None, value, element) { self.arena.get(value, element) } else { u64::MAX }
     }
 
     fn set(&mut self, value: ValueId, element: usize, number: u64) {
-        if self.allows(AccessKind::Write, value, element) {
+        if self.allows(Some(AccessKind::Write), value, element) {
             self.arena.set(value, element, number);
         }
     }
