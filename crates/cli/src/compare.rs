@@ -138,7 +138,7 @@ impl Args {
             let (order, sharing) = (case.sequence.name(), case.sharing.name());
             clock.lap(&format!("{at} of {count}: {order} order, sharing {sharing}: "));
             let start = Instant::now();
-            let improved = subject.variant(case.sequence, case.sharing).improve()?;
+            let improved = subject.variant(case.sequence, case.sharing).improve(&mut clock)?;
             let searched = start.elapsed();
             if let Some(ordering) = &improved.best.ordering {
                 let bound = ordering.schedule.arena_bound_bytes;

@@ -20,7 +20,7 @@ use plimsoll::shape::{self, BindingFault, Bindings, Inferred, ShapeError};
 use plimsoll::training_json::TrainingJsonError;
 use plimsoll::{
     Best, Graph, Kernels, LoweringError, LoweringOptions, NodeId, Options, OrderEffort, Plan,
-    Preset, ScheduledGraph, Selector, Told, Tries, Width, best, order_by_names, text,
+    Preset, ScheduledGraph, Selector, Told, Tries, Width, best_watched, order_by_names, text,
     training_json, without_concats,
 };
 use plimsoll_onnx::OnnxError;
@@ -29,6 +29,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::choices::check_kinds;
+use crate::clock::Clock;
 use crate::dims::{DimArgs, Dims, ToldDims};
 use crate::donations::{DonationArgs, Donations};
 use crate::input::{Source, text_of};
@@ -416,11 +417,14 @@ impl Lowering {
         loaded: &mut Loaded,
         options: &Options,
         source: &Source,
+        clock: &mut Clock,
     ) -> Result<Best> {
         check_kinds(&loaded.graph, &self.own_bytes, "--own-bytes")?;
         check_kinds(&loaded.graph, &self.strided, "--strided")?;
         let lowering = self.options();
-        let best = best(&loaded.graph, &lowering, options, self.tries(options));
+        let mut pulse = || clock.tick(|| "searching for an order".to_owned());
+        let tries = self.tries(options);
+        let best = best_watched(&loaded.graph, &lowering, options, tries, &mut pulse);
         let best = best.map_err(|error| self.blamed(&error, source))?;
         loaded.graph.clone_from(&best.graph);
         loaded.join_corners(&lowering.kernels, &best.vanished, source)?;

@@ -158,14 +158,15 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         let source = &subject.source;
         bail!("{source}: is not an ONNX model, and only such a one can be written with notes");
     }
-    let improved = subject.improve()?;
+    let mut clock = args.planning.choices.packing.start_clock();
+    let improved = subject.improve(&mut clock)?;
     let program = improved.program()?;
     let mut told = improved.told();
     if let Some(budget) = args.budget {
         told.insert("budget_bytes".to_owned(), json!(budget));
     }
     let source = &improved.subject.source;
-    let answer = match improved.plan(&program)? {
+    let answer = match improved.plan(&program, &mut clock)? {
         Ok(Planned { plan, corners }) => {
             let asked = Asked {
                 budget: args.budget,

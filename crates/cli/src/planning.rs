@@ -67,9 +67,11 @@ impl PlanningArgs {
 
 impl<'a> Subject<'a> {
     /// Tries other orders and joined concats, as far as nothing else is said.
-    pub(crate) fn improve(mut self) -> Result<Improved<'a>> {
-        let best = self.lowering.improve(&mut self.loaded, &self.options, &self.source)?;
+    pub(crate) fn improve(mut self, clock: &mut Clock) -> Result<Improved<'a>> {
+        let best = self.lowering.improve(&mut self.loaded, &self.options, &self.source, clock)?;
         self.options.schedule = best.ordering.as_ref().and_then(|found| found.steps.clone());
+        let bound = best.ordering.as_ref().map(|found| found.schedule.arena_bound_bytes);
+        self.options.order_bound_bytes = bound;
         Ok(Improved { subject: self, best })
     }
 }
@@ -94,17 +96,16 @@ impl Improved<'_> {
         told
     }
 
-    /// Plans the program, by the clock that the arguments ask for; or says why there is no room.
-    /// A plan holds at every corner.
+    /// Plans the program; or says why there is no room. A plan holds at every corner.
     pub(crate) fn plan(
         &self,
         program: &ScheduledGraph<'_>,
+        clock: &mut Clock,
     ) -> Result<Result<Planned, Box<NoRoom>>> {
-        let Subject { options, choices, .. } = &self.subject;
-        self.plan_with(program, options, &mut choices.packing.start_clock())
+        self.plan_with(program, &self.subject.options, clock)
     }
 
-    /// The same with other options, by another clock.
+    /// The same with other options.
     pub(crate) fn plan_with(
         &self,
         program: &ScheduledGraph<'_>,

@@ -71,6 +71,7 @@ pub(crate) fn assemble(
     // What another plan has put into banks of its own is there, whatever we do.
     let theirs: u64 = banks[attempt.placed.banks.len()..].iter().map(|bank| bank.bytes).sum();
     derivation.lower_bound_bytes += theirs;
+    derivation.order_bound_bytes = options.order_bound_bytes;
     Plan {
         schedule: checked.schedule.clone(),
         places,

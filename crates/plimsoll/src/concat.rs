@@ -18,6 +18,8 @@
 //! so: values with an alignment, a guard or a size of their own stay where they are, and kernels
 //! that do not work in place either, whose nodes write bytes of their own, are left alone.
 
+use std::ops::ControlFlow;
+
 use crate::graph::{
     Aliases, End, Graph, GraphBuilder, GraphError, Node, NodeId, Value, ValueFault,
 };
@@ -27,7 +29,7 @@ use crate::op::{Cut, Op};
 use crate::options::Options;
 use crate::pipeline::arena_bytes;
 use crate::program::{AccessKind, Execution, Layout, Role, Rows, Storage, View};
-use crate::schedule::topological_order;
+use crate::schedule::{Pulse, topological_order};
 use crate::scheduled::{LoweringOptions, ScheduledGraph};
 use crate::shape::product;
 
@@ -53,7 +55,17 @@ pub struct Joined {
 /// one fewer than in the best so far. The smallest arena counts, then the fewest bytes moved.
 #[must_use]
 pub fn join_concats(graph: &Graph, lowering: &LoweringOptions, options: &Options) -> Joined {
-    let mut comparing = Comparing { graph, lowering, options: options.clone(), plans: 0 };
+    join_concats_watched(graph, lowering, options, &mut || ControlFlow::Continue(()))
+}
+
+/// The same, while somebody is asked now and then whether to go on.
+pub(crate) fn join_concats_watched(
+    graph: &Graph,
+    lowering: &LoweringOptions,
+    options: &Options,
+    pulse: &mut Pulse<'_>,
+) -> Joined {
+    let mut comparing = Comparing { graph, lowering, options: options.clone(), plans: 0, pulse };
     comparing.options.pack.work = Some(0);
     let named = |value: &ValueId| lowering.sizes.contains_key(&graph.value(*value).name);
     let boundary = |value: &ValueId| !options.place.outputs && graph.outputs().contains(value);
@@ -69,7 +81,7 @@ pub fn join_concats(graph: &Graph, lowering: &LoweringOptions, options: &Options
         (chosen, best) = (candidates.clone(), all);
     }
     for candidate in candidates {
-        if comparing.plans >= MOST_PLANS {
+        if comparing.plans >= MOST_PLANS || (comparing.pulse)().is_break() {
             break;
         }
         let mut toggled = chosen.clone();
@@ -97,20 +109,21 @@ pub fn join_concats(graph: &Graph, lowering: &LoweringOptions, options: &Options
     }
 }
 
-struct Comparing<'a> {
+struct Comparing<'a, 'p> {
     graph: &'a Graph,
     lowering: &'a LoweringOptions,
     options: Options,
     plans: usize,
+    pulse: &'a mut Pulse<'p>,
 }
 
-impl Comparing<'_> {
+impl Comparing<'_, '_> {
     /// The arena without these concats, and the bytes that are moved; nothing if there is no plan.
     fn cost(&mut self, chosen: &[NodeId]) -> Option<(u64, u64)> {
         self.plans += 1;
         let graph = without_concats(self.graph, &self.lowering.kernels, chosen).ok()?;
         let program = ScheduledGraph::new(&graph, self.lowering).ok()?;
-        let arena = arena_bytes(&program, &self.options).ok()?;
+        let arena = arena_bytes(&program, &self.options, self.pulse).ok()?;
         Some((arena, moved_bytes(&graph, &self.lowering.kernels)))
     }
 }

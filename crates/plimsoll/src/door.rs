@@ -48,7 +48,7 @@ pub(crate) struct Rooted {
 }
 
 impl Rooted {
-    fn layout(&self) -> Layout {
+    pub(crate) fn layout(&self) -> Layout {
         Layout { first: self.offset, rows: self.rows }
     }
 
@@ -64,8 +64,10 @@ pub(crate) struct Touch {
     pub(crate) step: StepId,
     pub(crate) value: ValueId,
     pub(crate) kind: AccessKind,
-    /// Which bytes of the root.
+    /// Which bytes of the root, from the first to the last.
     pub(crate) span: Span,
+    /// Which bytes of the value.
+    pub(crate) within: Span,
     /// From when it may begin until it is certainly over.
     pub(crate) live: LiveRange,
     /// The step with which it may begin, and the one with which it is over: `None` for the run.
@@ -294,6 +296,7 @@ fn touch(checked: &Checked<'_>, step: StepId, access: &Access) -> Result<Touch, 
         value,
         kind,
         span: layout.hull(within),
+        within,
         live: LiveRange::new(begin, over),
         first: from.unwrap_or(step),
         last,

@@ -105,6 +105,8 @@ pub enum Fault {
     BadRows(ValueId),
     /// A part that the caller fills of what steps make, where steps do not run in order.
     FilledPart(ValueId),
+    /// A value that is too large to be planned: its bytes and its guard come to more than 2⁶².
+    TooLarge(ValueId),
     /// More steps than the order of an unordered program can be worked out for.
     TooManySteps(usize),
 }
@@ -176,6 +178,9 @@ impl Fault {
                 "{} is filled by the caller and a part of what steps make, which have to be in order",
                 value(*v)
             ),
+            Fault::TooLarge(v) => {
+                format!("{} is too large: its bytes and guard are more than 2^62", value(*v))
+            }
             Fault::TooManySteps(count) => format!(
                 "{count} steps are too many for a program that is not in order: at most {}",
                 crate::happens_before::MAX_STEPS

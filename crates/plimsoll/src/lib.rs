@@ -4,6 +4,7 @@
 //! what and where everything is, and [`verify()`] says independently whether a plan is right.
 
 pub mod advise;
+mod align;
 pub mod annotate;
 mod assemble;
 pub mod at_sizes;
@@ -46,7 +47,7 @@ pub mod verify;
 mod width;
 
 pub use banks::{Homeless, NoRoom};
-pub use best::{Best, Ordering, Tries, best, best_order};
+pub use best::{Best, Ordering, Tries, best, best_order, best_watched};
 pub use concat::{Joined, concat_candidates, join_concats, moved_bytes, without_concats};
 pub use donate::{Donation, DonationError, donate};
 pub use dtype::{Class, Dtype, UnknownDtype};
@@ -73,7 +74,7 @@ pub use report::{
     write_map, write_plan, write_rust_source, write_tsv,
 };
 pub use schedule::{
-    OrderEffort, OrderError, Schedule, order_by_names, search_order, topological_order,
+    OrderEffort, OrderError, Pulse, Schedule, order_by_names, search_order, topological_order,
 };
 pub use scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
 pub use shape::{Dim, Elements, Shape};

@@ -31,6 +31,9 @@ pub struct Options {
     pub shared: Option<SharedLayout>,
     /// The order of the steps; the program's own if none is given.
     pub schedule: Option<Vec<StepId>>,
+    /// What a search for an order has proven: no plan of any order has a smaller arena. It is
+    /// recorded in the plan, and a plan below it is an error.
+    pub order_bound_bytes: Option<u64>,
     /// How to pack.
     pub pack: plimsoll_pack::Options,
 }
@@ -48,6 +51,7 @@ impl Default for Options {
             banks: Vec::new(),
             shared: None,
             schedule: None,
+            order_bound_bytes: None,
             pack: packing(),
         }
     }

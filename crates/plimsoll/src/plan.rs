@@ -74,7 +74,10 @@ pub struct Derivation {
     pub members: Vec<Option<Member>>,
     /// Below this the arena (all banks together) cannot be, with this schedule and this sharing.
     pub lower_bound_bytes: u64,
-    /// Whether that is proven to be reached.
+    /// Below this it cannot be with any order, with the views of this program; `None` if no order
+    /// was searched for.
+    pub order_bound_bytes: Option<u64>,
+    /// Whether the bound of this schedule is proven to be reached.
     pub optimal: bool,
     /// What kept the packer from knowing more, in the first bank of which it does not know all; that
     /// it was stopped counts for more than that.

@@ -80,7 +80,7 @@ fn by_options(settled: &Settled, program: &ScheduledGraph<'_>) -> Vec<Action> {
         actions.push(Action::Order);
     }
     let is_best = settled.plan.derivation.optimal
-        && settled.best.ordering.as_ref().is_none_or(|o| o.schedule.is_optimal());
+        && settled.best.ordering.as_ref().is_none_or(|o| o.schedule.is_settled);
     if !is_best && options.pack.work.is_some() && case.tries.order.is_some() {
         actions.push(Action::Effort);
     }

@@ -49,6 +49,7 @@ impl Case {
         let program = ScheduledGraph::new(&best.graph, &self.lowering)?;
         let mut options = self.options.clone();
         options.schedule = best.ordering.as_ref().and_then(|ordering| ordering.steps.clone());
+        options.order_bound_bytes = best.ordering.as_ref().map(|o| o.schedule.arena_bound_bytes);
         let plan = plan(&program, &options)?;
         Ok(Settled { case: self, best, plan })
     }

@@ -61,7 +61,8 @@ impl<'a> PlanReport<'a> {
     fn found(&self) -> Told {
         let mut found = Told::new();
         if let Some(Ordering { schedule, .. }) = &self.asked.best.ordering {
-            let status = if schedule.is_optimal() { "optimal" } else { "feasible" };
+            let is_best = self.totals.arena_bytes == schedule.arena_bound_bytes;
+            let status = if is_best { "optimal" } else { "feasible" };
             found
                 .insert("schedule_lower_bound_bytes".to_owned(), json!(schedule.arena_bound_bytes));
             found.insert("schedule_status".to_owned(), json!(status));

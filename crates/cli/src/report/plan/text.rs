@@ -95,7 +95,7 @@ impl PlanReport<'_> {
             line(out, "joined", &format!("{what}: copies move {moved} in a run"))?;
         }
         if let Some(ordering) = &self.asked.best.ordering {
-            line(out, "order", &order_in_words(ordering))?;
+            line(out, "order", &order_in_words(ordering, totals.arena_bytes))?;
         }
         for (at, used) in self.asked.corners {
             line(out, "in use", &format!("{} at {}", size::long(*used), one_line(at)))?;
@@ -230,9 +230,9 @@ fn vanished_in_words(graph: &Graph, vanished: &[NodeId]) -> String {
 }
 
 /// Which order it is, and how far it is from the best that could be.
-fn order_in_words(ordering: &Ordering) -> String {
+fn order_in_words(ordering: &Ordering, arena_bytes: u64) -> String {
     let Ordering { steps, schedule } = ordering;
-    let best = schedule.is_optimal();
+    let best = schedule.arena_bound_bytes == arena_bytes;
     let which = match steps {
         None if best => "that of the file".to_owned(),
         None => "that of the file, no better one was found".to_owned(),
