@@ -351,7 +351,11 @@ impl Generator {
         let x = self.pick(|_| true)?;
         let types = [F32, U8, 3, 6, I64, BOOL, F16, 11, I4];
         let count = if self.version < 21 { 8 } else { 9 };
-        let to = types[self.below(count) as usize];
+        let to = if self.rng.chance(20) {
+            types[count as usize - 1]
+        } else {
+            types[self.below(count) as usize]
+        };
         if self.version >= 15 && self.rng.chance(30) {
             let like = self.pick(|_| true)?;
             self.add(n("CastLike", &[&x.name, &like.name]), like.of, x.dims);

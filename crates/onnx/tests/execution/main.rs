@@ -30,8 +30,9 @@ fn inferred(proto: &ModelProto) -> Graph {
     inferred.unwrap_or_else(|error| panic!("{error}")).graph
 }
 
-/// The random model of a seed and its graph, in which all dims are what the generator says.
-fn random(seed: u64) -> (ModelProto, Graph) {
+/// The random model of a seed and its graph, in which all dims are what the generator says. Of some
+/// tensors elements are known before anything runs, by arithmetic that is not done here: these models are left out.
+fn random(seed: u64) -> Option<(ModelProto, Graph)> {
     let (proto, tensors) = Generator::model(seed);
     let graph = inferred(&proto);
     for Known { name, dims, .. } in tensors {
@@ -40,7 +41,10 @@ fn random(seed: u64) -> (ModelProto, Graph) {
         let dims: Vec<u64> = dims.iter().map(|dim| dim.unsigned_abs()).collect();
         assert_eq!(found.as_ref(), Some(&dims), "seed {seed}: {name}\n{}", text::print(&graph));
     }
-    (proto, graph)
+    let is_known = |value: &Value| {
+        value.role == Role::Static && value.shape.known().is_some_and(|dims| !dims.contains(&0))
+    };
+    (!graph.values().iter().any(is_known)).then_some((proto, graph))
 }
 
 /// One way to plan.
@@ -122,8 +126,10 @@ fn run(seed: u64, way: &Way, proto: &ModelProto, graph: &Graph) -> Vec<Vec<u64>>
 #[test]
 fn plans_of_random_models_compute_what_the_operators_say() {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    let mut models = 0;
     for seed in 0..3000 {
-        let (proto, graph) = random(seed);
+        let Some((proto, graph)) = random(seed) else { continue };
+        models += 1;
         for node in graph.nodes() {
             *kinds.entry(node.op.family().to_owned()).or_default() += 1;
         }
@@ -134,6 +140,7 @@ fn plans_of_random_models_compute_what_the_operators_say() {
             assert_eq!(run(seed, &way, &proto, &graph), expected, "seed {seed}");
         }
     }
+    assert!(models > 2950, "{models}");
     // Every family but attention, of which nothing is shared, and control flow, which is run elsewhere.
     let absent = ["attention", "copy", "custom"];
     for op in plimsoll::Op::every().iter().filter(|op| !absent.contains(&op.family())) {
@@ -158,7 +165,7 @@ fn run_settled(proto: &ModelProto, settled: &Settled) -> Result<Vec<Vec<u64>>, W
 fn rewritten_models_compute_the_same() {
     let (mut parts, mut again, mut halves) = (0, 0, 0);
     for seed in 10_000..10_600 {
-        let (proto, graph) = random(seed);
+        let Some((proto, graph)) = random(seed) else { continue };
         let way = Way::new(PRESETS[(seed % 2) as usize]);
         let expected = run(seed, &Way::new(Preset::Copying), &proto, &graph);
         let settled = case(&graph, &way).settle().unwrap_or_else(|error| panic!("{error}"));
@@ -189,7 +196,7 @@ fn rewritten_models_compute_the_same() {
 fn caches_that_are_given_to_outputs_hold_what_they_should() {
     let (mut given, mut kept, mut parts) = (0, 0, 0);
     for seed in 20_000..23_000 {
-        let (proto, graph) = random(seed);
+        let Some((proto, graph)) = random(seed) else { continue };
         let way = Way::new(PRESETS[(seed % 2) as usize]);
         let inputs = graph.value_ids().filter(|value| graph.value(*value).role == Role::Input);
         for (input, output) in inputs.flat_map(|i| graph.outputs().iter().map(move |o| (i, *o))) {

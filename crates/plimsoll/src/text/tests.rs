@@ -247,7 +247,10 @@ fn a_step_is_any_number_of_64_bits() {
         let cut = format!("slice{{axis=0, start=3, len=1, step={step}}}(x)");
         let graph = parse(&format!("plim 1\ninput x: f32[4]\ny: f32[1] = {cut}\noutput y\n"));
         let graph = graph.unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(graph.nodes()[0].op, Op::Slice { cuts: vec![Cut { axis: 0, start: 3, len: 1, step }] });
+        assert_eq!(
+            graph.nodes()[0].op,
+            Op::Slice { cuts: vec![Cut { axis: 0, start: 3, len: 1, step }] }
+        );
         assert_eq!(parse(&print(&graph)), Ok(graph));
     }
 }

@@ -257,9 +257,13 @@ impl Generator {
         for axis in 0..rank {
             pads[axis] = self.below(most(x.dims[axis]) + 1);
             pads[axis + rank] = self.below(most(x.dims[axis]) + 1);
-            // Less than there is.
+            // Less than there is, or as much but elsewhere.
             if mode == "constant" && x.dims[axis] > 2 && self.rng.chance(20) {
-                pads[axis + rank * self.below(2) as usize] = -1;
+                let side = rank * self.below(2) as usize;
+                pads[axis + side] = -1;
+                if self.rng.chance(50) {
+                    pads[axis + rank - side] = 1;
+                }
             }
         }
         let dims = (0..rank).map(|axis| x.dims[axis] + pads[axis] + pads[axis + rank]).collect();
