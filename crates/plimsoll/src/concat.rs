@@ -29,7 +29,7 @@ use crate::graph::{
 };
 use crate::ids::ValueId;
 use crate::kernels::Kernels;
-use crate::op::Op;
+use crate::op::{Cut, Op};
 use crate::options::Options;
 use crate::pipeline::arena_bytes;
 use crate::program::{AccessKind, Execution, Layout, Role, Rows, Storage, View};
@@ -411,12 +411,11 @@ fn row_views(graph: &Graph, id: NodeId) -> Option<Vec<(ValueId, View)>> {
             Some(views)
         }
         Op::Slice { cuts } => {
-            let mut cut = cuts.iter().filter(|cut| dims.get(cut.axis) != Some(&cut.len));
+            let is_part = |cut: &&Cut| !dims.get(cut.axis).is_some_and(|dim| cut.keeps_all(*dim));
+            let mut cut = cuts.iter().filter(is_part);
             let (cut, None) = (cut.next()?, cut.next()) else { return None };
             let output = node.outputs.first().copied()??;
-            (cut.step == 1)
-                .then(|| part(output, cut.axis, cut.start, cut.len))?
-                .map(|view| vec![view])
+            cut.is_run().then(|| part(output, cut.axis, cut.start, cut.len))?.map(|view| vec![view])
         }
         Op::Expand => {
             let output = node.outputs.first().copied()??;

@@ -77,7 +77,7 @@ pub fn effect(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Effect 
         Op::Scatter | Op::UpdateSlice | Op::Variadic => {
             Effect { scatters: true, ..elementwise(&[0]) }
         }
-        Op::Binary => elementwise(&[0, 1]),
+        Op::Binary | Op::ByRows => elementwise(&[0, 1]),
         Op::Where => elementwise(&[1, 2, 0]),
         Op::Quantize => converting(),
         Op::Cast => Effect { views: known(), ..converting() },
@@ -170,6 +170,7 @@ pub(crate) fn views(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> V
         | Op::UpdateSlice
         | Op::Variadic
         | Op::Binary
+        | Op::ByRows
         | Op::Where
         | Op::Quantize
         | Op::Copy
@@ -210,7 +211,10 @@ pub fn misfit(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Option<
             let fits = sorted.iter().copied().eq(0..rank);
             (!fits).then(|| format!("{perm:?} is not a permutation of {rank} axes"))
         }
-        Op::Slice { cuts } => cuts.iter().find_map(|cut| cut_misfit(cut, input.as_deref()?)),
+        Op::Slice { cuts } => {
+            let misfit = cuts.iter().find_map(|cut| cut_misfit(cut, input.as_deref()?));
+            misfit.or_else(|| cut_twice(cuts))
+        }
         Op::Split { axis } => split_misfit(*axis, &input?, outputs),
         Op::Concat { axis } => {
             let rank = output?.len();
@@ -254,6 +258,13 @@ fn cut_misfit(cut: &Cut, dims: &[u64]) -> Option<String> {
         let Cut { axis, start, len, step } = cut;
         format!("{len} elements from {start} by {step} of axis {axis}, which has {dim}")
     })
+}
+
+/// One axis has one part: which of two would count is not said anywhere.
+fn cut_twice(cuts: &[Cut]) -> Option<String> {
+    let is_again = |index: &usize| cuts[..*index].iter().any(|cut| cut.axis == cuts[*index].axis);
+    let again = (0..cuts.len()).find(is_again)?;
+    Some(format!("axis {} is cut twice", cuts[again].axis))
 }
 
 fn split_misfit(axis: usize, input: &[u64], outputs: &Operands<'_>) -> Option<String> {

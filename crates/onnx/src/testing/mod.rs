@@ -1,5 +1,7 @@
 //! Models to test with, and the bodies of fuzz targets.
 
+mod kernels;
+mod machine;
 mod samples;
 
 use std::collections::BTreeMap;
@@ -18,6 +20,8 @@ use crate::proto::{
 };
 use crate::{Annotated, Note, Notes, read};
 
+pub use kernels::onnx_kernel;
+pub use machine::OnnxMachine;
 pub use samples::samples;
 
 /// The number of the type of 32-bit floats.

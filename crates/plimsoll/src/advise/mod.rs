@@ -153,6 +153,14 @@ pub struct Advice {
     pub settled: Settled,
 }
 
+/// Every way to rewrite the graph of a case that is ever tried, wherever its peak is: for tests, which
+/// show that what is computed stays the same.
+#[cfg(feature = "testing")]
+#[must_use]
+pub fn rewrites(settled: &Settled) -> Vec<Action> {
+    candidates::rewrites(settled)
+}
+
 /// So much advice is given at most.
 const MOST_ADVICE: usize = 8;
 

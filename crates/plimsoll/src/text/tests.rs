@@ -4,6 +4,7 @@ use super::*;
 use crate::dtype::Dtype;
 use crate::graph::NodeId;
 use crate::ids::ValueId;
+use crate::op::{Cut, Op};
 use crate::program::{Execution, Role, Storage};
 use crate::shape::Shape;
 
@@ -150,6 +151,14 @@ fn errors_have_a_place() {
         ("plim 1\ny: f32[1] = slice{len=0}()", "2:13: slice needs `axis`"),
         ("plim 1\ny: f32[1] = slice{lend=0}()", "2:19: slice has no `lend`"),
         ("plim 1\ny: f32[1] = slice{5}()", "2:19: expected axis, start, len or step, found 5"),
+        (
+            "plim 1\ny: f32[1] = slice{axis=0, len=0, step=9223372036854775808}()",
+            "2:40: the number does not fit 64 bits",
+        ),
+        (
+            "plim 1\ny: f32[1] = slice{axis=0, len=0, step=-9223372036854775809}()",
+            "2:40: the number does not fit 64 bits",
+        ),
         ("plim 1\ny: f32[1] = split{exis=0}()", "2:19: split has no `exis`"),
         ("plim 1\ny: f32[1] = fill() as a as b", "2:25: `as` is given twice"),
         ("plim 1\ny: f32[1] = fill() scratch 1 scratch 2", "2:30: `scratch` is given twice"),
@@ -238,4 +247,18 @@ fn limits_of_dims_and_statics_are_read_back() {
         parse("plim 1\ninput x: f32[<5]\n").unwrap_err().to_string(),
         "2:15: expected `=`, found 5"
     );
+}
+
+#[test]
+fn a_step_is_any_number_of_64_bits() {
+    for step in [i64::MIN, i64::MIN + 1, -1, 2, i64::MAX] {
+        let cut = format!("slice{{axis=0, start=3, len=1, step={step}}}(x)");
+        let graph = parse(&format!("plim 1\ninput x: f32[4]\ny: f32[1] = {cut}\noutput y\n"));
+        let graph = graph.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(
+            graph.nodes()[0].op,
+            Op::Slice { cuts: vec![Cut { axis: 0, start: 3, len: 1, step }] }
+        );
+        assert_eq!(parse(&print(&graph)), Ok(graph));
+    }
 }
