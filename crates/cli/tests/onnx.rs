@@ -181,6 +181,54 @@ fn dropouts_with_masks_of_one_tensor_wait_for_nobody() {
     }
 }
 
+/// A slice of `x`, 4 rows of 6, by these numbers.
+fn slicing(numbers: [&[i64]; 4], made: &[i64]) -> ModelProto {
+    let names = ["starts", "ends", "axes", "steps"];
+    let nodes = vec![
+        node("relu", "Relu", &["x"], &["a"]),
+        node("cut", "Slice", &[&["a"], &names[..]].concat(), &["b"]),
+        node("exp", "Exp", &["b"], &["y"]),
+        node("neg", "Neg", &["a"], &["z"]),
+    ];
+    let outputs = vec![value("y", F32, made), value("z", F32, &[4, 6])];
+    let mut graph = graph(vec![value("x", F32, &[4, 6])], outputs, nodes);
+    graph.initializer =
+        names.iter().zip(numbers).map(|(name, list_of)| list(name, list_of)).collect();
+    model(17, graph)
+}
+
+#[test]
+fn a_reversed_axis_is_copied() {
+    let cut = |name: &str, step: i64, from: i64, to: i64| {
+        let model = slicing([&[from, 1], &[to, 3], &[0, 1], &[step, 1]], &[4, 2]);
+        let path = file(&format!("slice-{name}"), &encode(&model));
+        let path = path.to_str().expect("a plain path");
+        let args = ["plan", path, "--kernels", "strided", "--align", "1", "--format", "json"];
+        let output = run(&args);
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stderr));
+        let plan: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let values = plan["values"].as_array().expect("values");
+        let b = values.iter().find(|value| value["name"] == "b").expect("the slice");
+        b["row_bytes"].clone()
+    };
+    assert_eq!(cut("forward", 1, 0, 4), 8);
+    assert_eq!(cut("backward", -1, 3, i64::MIN), Value::Null);
+}
+
+#[test]
+fn any_step_of_a_slice_is_read_back_from_text() {
+    let model = slicing([&[-1, 0], &[i64::MIN, 6], &[0, 1], &[i64::MIN, i64::MAX]], &[1, 1]);
+    let path = file("slice-step", &encode(&model));
+    let noted = path.with_extension("plim");
+    let (path, noted) =
+        (path.to_str().expect("a plain path"), noted.to_str().expect("a plain path"));
+    let output = run(&["plan", path, "-o", noted]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(fs::read_to_string(noted).expect("text").contains("step=-9223372036854775808"));
+    let output = run(&["plan", noted]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
 #[test]
 fn what_has_no_size() {
     let of = |of| model(17, graph(vec![of], vec![], vec![]));

@@ -38,19 +38,41 @@ pub(crate) struct Generator {
 }
 
 impl Generator {
+    /// A model of products and images, of the same few dims: what can be done in parts.
+    pub(crate) fn dense_model(seed: u64) -> (ModelProto, Vec<Known>) {
+        let mut generator = Generator::new(seed);
+        for _ in 0..2 {
+            let dims: &[&[i64]] = &[
+                &[4, 4],
+                &[4, 2],
+                &[2, 4],
+                &[2, 4, 4],
+                &[1, 4, 2, 2],
+                &[1, 2, 4, 4],
+                &[1, 4, 4, 2],
+            ];
+            let dims = dims[generator.below(7) as usize];
+            generator.input(F32, dims);
+        }
+        for _ in 0..generator.rng.within(3..9) {
+            let done = match generator.rng.below(10) {
+                0 => generator.unary(),
+                1..3 => generator.binary(),
+                3 => generator.layout(),
+                4 => generator.rows(),
+                5..7 => generator.product(),
+                _ => generator.images(),
+            };
+            if done.is_none() {
+                generator.product();
+            }
+        }
+        generator.finish()
+    }
+
     /// The model of a seed.
     pub(crate) fn model(seed: u64) -> (ModelProto, Vec<Known>) {
-        let mut rng = Rng::new(seed);
-        let version = [9, 12, 17, 21, 24][rng.below(5) as usize];
-        let mut generator = Generator {
-            rng,
-            version,
-            scope: Vec::new(),
-            inputs: Vec::new(),
-            stored: Vec::new(),
-            nodes: Vec::new(),
-            names: 0,
-        };
+        let mut generator = Generator::new(seed);
         for _ in 0..generator.rng.within(1..4) {
             let dims = generator.some_dims();
             generator.input(F32, &dims);
@@ -59,6 +81,20 @@ impl Generator {
             generator.node();
         }
         generator.finish()
+    }
+
+    fn new(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let version = [9, 12, 17, 21, 24][rng.below(5) as usize];
+        Generator {
+            rng,
+            version,
+            scope: Vec::new(),
+            inputs: Vec::new(),
+            stored: Vec::new(),
+            nodes: Vec::new(),
+            names: 0,
+        }
     }
 
     fn finish(mut self) -> (ModelProto, Vec<Known>) {

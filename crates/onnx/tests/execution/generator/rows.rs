@@ -105,10 +105,10 @@ impl Generator {
         Some(())
     }
 
-    fn product(&mut self) -> Option<()> {
+    pub(super) fn product(&mut self) -> Option<()> {
         let x = self.floats(1)?;
         let inner = *x.dims.last()?;
-        let columns = 1 + self.below(5);
+        let columns = if self.rng.chance(50) { x.dims[0] } else { 1 + self.below(5) };
         match self.rng.below(4) {
             0 if x.dims.len() == 2 => {
                 let (of_left, of_right) = (self.below(2), self.below(2));
