@@ -91,7 +91,7 @@ fn cases(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
     let nothing = write("nothing.plim", "plim 1\ninput x: u8[8]\noutput x\n");
     let huge = "plim 1\ninput x: u8[8]\na: u8[5000000000] = matmul(x, x)\n\
                 b: u8[4294967290] = matmul(a, x)\noutput b\n";
-    let banks = ["--bank", "fast ram=150,align=32", "--bank", "fast_ram", "--align", "1"];
+    let banks = ["--bank", "fast-ram=150,align=32", "--bank", "fast_ram", "--align", "1"];
     let with = |model: String, more: &[&str]| {
         [model].into_iter().chain(more.iter().map(|arg| (*arg).to_owned())).collect()
     };

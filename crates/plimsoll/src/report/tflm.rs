@@ -252,7 +252,7 @@ fn in_arena(info: &ValueInfo, slot: Slot, name: impl Fn() -> String) -> Result<i
         (_, Role::Param | Role::Constant) => return Err(TflmError::Weight(name())),
         _ => {}
     }
-    if slot.bytes > info.bytes {
+    if slot.reserved > info.bytes {
         return Err(TflmError::Reserved(name()));
     }
     let offset = slot.offset;

@@ -31,7 +31,7 @@ pub fn write_tsv(program: &dyn Program, plan: &Plan) -> String {
         .collect();
     rows.sort_unstable_by_key(|(slot, value)| (slot.bank, slot.offset, slot.bytes, *value));
     for (slot, value) in rows {
-        let (offset, reserved) = (slot.offset, slot.bytes);
+        let (offset, reserved) = (slot.offset, slot.reserved);
         let size = program.value(value).bytes;
         let name = escaped(&program.value_name(value));
         let bank = escaped(&plan.banks[slot.bank.index()].name);

@@ -153,11 +153,11 @@ fn errors_have_a_place() {
         ("plim 1\ny: f32[1] = slice{5}()", "2:19: expected axis, start, len or step, found 5"),
         (
             "plim 1\ny: f32[1] = slice{axis=0, len=0, step=9223372036854775808}()",
-            "2:40: the number does not fit 64 bits",
+            "2:39: the number does not fit 64 bits",
         ),
         (
             "plim 1\ny: f32[1] = slice{axis=0, len=0, step=-9223372036854775809}()",
-            "2:40: the number does not fit 64 bits",
+            "2:39: the number does not fit 64 bits",
         ),
         ("plim 1\ny: f32[1] = split{exis=0}()", "2:19: split has no `exis`"),
         ("plim 1\ny: f32[1] = fill() as a as b", "2:25: `as` is given twice"),

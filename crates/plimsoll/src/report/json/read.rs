@@ -11,7 +11,7 @@ use super::{BankRow, BufferRow, PLAN_FORMAT, PlanFile, Told, ValueRow};
 use crate::ids::{BankId, BufferId, StepId, ValueId};
 use crate::plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 use crate::point::{LiveRange, Point};
-use crate::program::{Layout, Program, Rows, root_of};
+use crate::program::{Program, root_of};
 
 /// A plan, and what it tells beside itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,9 +122,8 @@ fn place(program: &dyn Program, known: &Known, row: &ValueRow) -> Result<Place, 
     let value = known.value(&row.name)?;
     Ok(match (&row.bank, row.offset, row.storage.as_str()) {
         (Some(bank), Some(offset), _) => {
-            let rows = row.row_bytes.zip(row.pitch_bytes);
-            let rows = rows.map(|(bytes, pitch)| Rows { bytes, pitch });
-            let bytes = Layout { first: 0, rows }.hull(Span::new(0, row.bytes)).len();
+            let (_, layout) = root_of(program, value);
+            let bytes = layout.hull(Span::new(0, program.value(value).bytes)).len();
             let reserved = row.slot_bytes.unwrap_or(bytes);
             Place::Bank(Slot { bank: known.bank(bank)?, offset, bytes, reserved })
         }
