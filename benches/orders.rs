@@ -130,7 +130,7 @@ fn searched(graphs: &[(String, Graph)]) {
         println!(
             "| {name} | {} | {} | {} | {lowest} | {breadth} | {depth} | {} | {fast_seconds:.3} | {} | {seconds:.3} |",
             own.len(),
-            found.lower_bound_bytes,
+            found.arena_bound_bytes,
             load(graph, &own),
             load(graph, &fast.order),
             load(graph, &found.order),

@@ -23,9 +23,7 @@ pub(crate) fn parse(text: &str) -> Result<BankSpec, String> {
         Some((name, capacity)) => (name.trim(), Some(size::parse(capacity)?)),
         None => (first, None),
     };
-    if name.is_empty() {
-        return Err("a bank needs a name: NAME or NAME=SIZE comes first".to_owned());
-    }
+    check_name(name)?;
     let mut bank = BankSpec::new(name);
     bank.capacity = capacity;
     let mut seen = HashSet::new();
@@ -52,6 +50,26 @@ pub(crate) fn parse(text: &str) -> Result<BankSpec, String> {
         return Err("a bank without a size never needs to be repeated: write NAME=SIZE".to_owned());
     }
     Ok(bank)
+}
+
+/// A name can stand in every report, and in the names of a header.
+fn check_name(name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("a bank needs a name: NAME or NAME=SIZE comes first".to_owned());
+    }
+    if let Some((before, capacity)) = name.split_once(':')
+        && !before.is_empty()
+        && size::parse(capacity).is_ok()
+    {
+        return Err(format!("the size of a bank comes behind `=`: write {before}={capacity}"));
+    }
+    let odd = |c: &char| !(c.is_alphanumeric() || "_.-".contains(*c));
+    match name.chars().find(odd) {
+        Some(c) => {
+            Err(format!("{c:?} cannot be in the name of a bank: letters, digits, _, . and -"))
+        }
+        None => Ok(()),
+    }
 }
 
 fn parse_roles(text: &str) -> Result<Vec<Role>, String> {
@@ -95,6 +113,17 @@ pub(crate) fn told(bank: &BankSpec) -> Value {
     })
 }
 
+/// How large the bank of a plan may be, as the banks that the plan tells it was asked for have it.
+pub(crate) fn told_capacity(told: &Value, name: &str) -> Option<u64> {
+    let is_it = |bank: &&Value| {
+        let of = bank["name"].as_str().unwrap_or_default();
+        let copy = name.strip_prefix(of).and_then(|rest| rest.strip_prefix('.'));
+        let is_copy = bank["repeat"] == true && copy.is_some_and(|n| n.parse::<u64>().is_ok());
+        of == name || is_copy
+    };
+    told.as_array()?.iter().find(is_it)?["capacity"].as_u64()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,11 +142,28 @@ mod tests {
     }
 
     #[test]
+    fn what_was_asked_of_a_bank_is_found_by_its_name() {
+        let banks =
+            ["sram=1KiB,repeat", "dram", "rom=2KiB"].map(|text| told(&parse(text).unwrap()));
+        let told = Value::from(banks.to_vec());
+        let capacity = |name: &str| told_capacity(&told, name);
+        assert_eq!([capacity("sram"), capacity("sram.12")], [Some(1024); 2]);
+        assert_eq!([capacity("dram"), capacity("arena"), capacity("rom.1")], [None; 3]);
+        assert_eq!(capacity("rom"), Some(2048));
+    }
+
+    #[test]
     fn what_is_no_bank_says_why() {
         let cases = [
             ("", "a bank needs a name"),
             ("=4KiB", "a bank needs a name"),
             ("sram=big", "expected a size"),
+            ("sram:64KiB", "write sram=64KiB"),
+            ("sram:64KiB,repeat", "write sram=64KiB"),
+            ("sram:fast", "':' cannot be in the name of a bank"),
+            ("on chip=4KiB", "' ' cannot be in the name of a bank"),
+            ("a/b", "'/' cannot be in the name of a bank"),
+            ("\u{1b}[1m", "'\\u{1b}' cannot be in the name of a bank"),
             ("sram,align=0", "an alignment is at least 1"),
             ("sram,colour=red", "unknown \"colour=red\"; known are align=SIZE"),
             ("sram,align=4,align=8", "\"align\" is said twice"),

@@ -67,6 +67,15 @@ pub(crate) fn told_guards(guards: &Boundary<u64>) -> Value {
     json!({"inputs": inputs, "params": params, "constants": constants, "outputs": outputs})
 }
 
+/// The guards that a plan tells; what it does not name has none.
+pub(crate) fn read_guards(told: &Value) -> Option<Boundary<u64>> {
+    let mut guards = all(0);
+    for (kind, bytes) in told.as_object()? {
+        *of(&mut guards, kind).ok()? = bytes.as_u64()?;
+    }
+    Some(guards)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +99,10 @@ mod tests {
         assert!(parse_guards("inputs=64,128").is_err());
         assert!(parse_guards("weights=64").is_err());
         assert!(parse_guards("inputs=-1").is_err());
+        assert_eq!(read_guards(&told_guards(&some)), Some(some));
+        assert_eq!(read_guards(&json!({})), Some(all(0)));
+        for wrong in [json!(128), json!({"weights": 1}), json!({"inputs": -1})] {
+            assert_eq!(read_guards(&wrong), None, "{wrong}");
+        }
     }
 }

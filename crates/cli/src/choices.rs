@@ -71,7 +71,7 @@ pub(crate) struct ChoiceArgs {
 enum Preset {
     /// Everything at the boundary has a place, even what is empty
     Inference,
-    /// Nothing at the boundary has one
+    /// Inputs, constants and outputs have a place, even what is empty; params are elsewhere
     Activations,
 }
 

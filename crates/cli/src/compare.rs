@@ -138,16 +138,17 @@ impl Args {
             let (order, sharing) = (case.sequence.name(), case.sharing.name());
             clock.lap(&format!("{at} of {count}: {order} order, sharing {sharing}: "));
             let start = Instant::now();
-            let improved = subject.variant(case.sequence, case.sharing).improve()?;
+            let improved = subject.variant(case.sequence, case.sharing).improve(&mut clock)?;
             let searched = start.elapsed();
             if let Some(ordering) = &improved.best.ordering {
                 let bound = ordering.schedule.arena_bound_bytes;
                 comparison.bound = Some(comparison.bound.map_or(bound, |least| least.min(bound)));
             }
             for packer in &case.packers {
-                let mut row = planned(&improved, case, *packer, &mut clock)?;
+                let (mut row, unshared) = planned(&improved, case, *packer, &mut clock)?;
                 row.search_time = Some(searched);
                 comparison.rows.push(row);
+                comparison.unshared = unshared.or(comparison.unshared);
             }
         }
         drop(clock);
@@ -155,13 +156,13 @@ impl Args {
         comparison.title = title(&subject)?;
         comparison.bound_of = "no order with any of this sharing gets below it";
         comparison.skipped = self.skipped(&subject, &cases);
+        let lives =
+            cases.iter().zip(firsts(&cases)).find(|(case, _)| case.sharing == Sharing::Lives);
+        let lives = lives.and_then(|(_, row)| comparison.rows[row].arena_bytes);
         let references =
-            [(Sharing::None, "every value on its own"), (Sharing::Lives, "sharing by lives alone")];
-        for (sharing, words) in references {
-            let row = cases.iter().zip(firsts(&cases)).find(|(case, _)| case.sharing == sharing);
-            let bytes = row.and_then(|(_, row)| comparison.rows[row].arena_bytes);
-            comparison.references.extend(bytes.map(|bytes| (bytes, words)));
-        }
+            [(comparison.unshared, "every tensor apart"), (lives, "sharing by lives alone")];
+        let known = references.into_iter().filter_map(|(bytes, words)| Some((bytes?, words)));
+        comparison.references.extend(known);
         Ok(Some(comparison))
     }
 
@@ -241,6 +242,7 @@ impl Args {
         comparison.title = format!("{source}: {}", counted(table.problem.len(), "buffer"));
         comparison.bound = comparison.rows.iter().map(|row| row.lower_bound_bytes).max();
         comparison.bound_of = "no packing gets below it";
+        comparison.unshared = Some(table.problem.unshared_bytes());
         comparison.references.push((table.problem.unshared_bytes(), "a place for every buffer"));
         let largest = Algorithm::LargestFirst.to_string();
         let largest = comparison.rows.iter().find(|row| row.labels[0] == largest);
@@ -320,23 +322,25 @@ fn title(subject: &Subject<'_>) -> Result<String> {
     Ok(format!("{}: {steps}, {values}", subject.source))
 }
 
-/// Plans once, and says what came of it.
+/// Plans once, and says what came of it, and what it would take with every tensor apart.
 fn planned(
     improved: &Improved<'_>,
     case: &Case,
     packer: Option<Algorithm>,
     clock: &mut Clock,
-) -> Result<Row> {
+) -> Result<(Row, Option<u64>)> {
     let program = improved.program()?;
     let mut options = improved.subject.options.clone();
     options.pack.algorithms = packer.into_iter().collect();
     let start = Instant::now();
     let planned = improved.plan_with(&program, &options, clock)?;
     let time = start.elapsed();
+    let mut unshared = None;
     let (arena_bytes, lower_bound_bytes, status) = match planned {
         Ok(Planned { plan, .. }) => {
             let totals = Totals::new(&program, &plan);
             let status = if plan.derivation.optimal { "optimal" } else { "feasible" };
+            unshared = Some(totals.unshared_bytes);
             (Some(totals.arena_bytes), totals.lower_bound_bytes, status)
         }
         Err(why) => {
@@ -345,7 +349,8 @@ fn planned(
     };
     let labels =
         vec![case.sequence.name().to_owned(), case.sharing.name().to_owned(), packer_name(packer)];
-    Ok(Row { labels, arena_bytes, lower_bound_bytes, status, search_time: None, time })
+    let row = Row { labels, arena_bytes, lower_bound_bytes, status, search_time: None, time };
+    Ok((row, unshared))
 }
 
 /// Packs once, and says what came of it.

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
-use plimsoll::{OfflineMemoryAllocation, ScheduledGraph, SymbolPrefix, VerifiedPlan};
+use plimsoll::annotate::keeps_order;
+use plimsoll::{OfflineMemoryAllocation, ScheduledGraph, SymbolPrefix, TflmError, VerifiedPlan};
 
 use crate::input::Source;
 use crate::output;
@@ -17,7 +18,7 @@ pub(crate) struct DeviceArgs {
     symbol_prefix: Option<SymbolPrefix>,
 
     /// The tensors of the flatbuffer that an offline plan for TensorFlow Lite Micro is for, by index: their
-    /// names, one a line [default: the values of the model]
+    /// names, one a line, blank for those that the model does not have [default: the values of the model]
     #[arg(long, value_name = "FILE")]
     tensor_order: Option<PathBuf>,
 }
@@ -58,19 +59,20 @@ impl DeviceArgs {
 }
 
 impl Device {
-    /// The offline plan for TensorFlow Lite Micro, with notes of what it might not like.
+    /// The offline plan for TensorFlow Lite Micro, which runs the nodes in the order of the file.
     pub(crate) fn offline_allocation(
         &self,
         source: &Source,
         program: &ScheduledGraph<'_>,
         plan: &VerifiedPlan,
     ) -> Result<OfflineMemoryAllocation> {
-        let own = OfflineMemoryAllocation::new(program, plan, None);
-        let own = own.with_context(|| source.to_string())?;
-        let Some((order_source, order)) = &self.tensor_order else {
-            tell_misaligned(source, &own);
-            return Ok(own);
+        let own = if keeps_order(program, plan) {
+            OfflineMemoryAllocation::new(program, plan, None)
+        } else {
+            Err(TflmError::Order)
         };
+        let own = own.map_err(|error| anyhow!("{source}: {error}{}", way_out(&error)))?;
+        let Some((order_source, order)) = &self.tensor_order else { return Ok(own) };
         let ordered = OfflineMemoryAllocation::new(program, plan, Some(order));
         let ordered = ordered.with_context(|| order_source.to_string())?;
         if let missing @ 1.. = own.placed() - ordered.placed() {
@@ -79,17 +81,17 @@ impl Device {
                 own.placed()
             ));
         }
-        tell_misaligned(source, &ordered);
         Ok(ordered)
     }
 }
 
-fn tell_misaligned(source: &Source, allocation: &OfflineMemoryAllocation) {
-    if let misaligned @ 1.. = allocation.misaligned() {
-        output::note(&format!(
-            "{source}: TFLite Micro wants offsets that are multiples of 16, and {misaligned} of {} \
-             are not; try --align 16",
-            allocation.placed()
-        ));
+/// What may help where a plan is none for TensorFlow Lite Micro.
+fn way_out(error: &TflmError) -> &'static str {
+    match error {
+        TflmError::Misaligned { .. } => " (try --align 16, or --kernels copying if it is a view)",
+        TflmError::Weight(_) => " (leave params and constants out of --place)",
+        TflmError::Reserved(_) => " (do without --guard and --min-slot)",
+        TflmError::Rows(_) => " (try --kernels views)",
+        _ => "",
     }
 }

@@ -100,6 +100,14 @@ enum ToldExtent {
 }
 
 impl DimArgs {
+    /// Whether the arguments bind a symbol (`dims`) or an input (`input_shapes`) of that name.
+    pub(crate) fn binds(&self, key: &str, name: &str) -> bool {
+        match key {
+            "dims" => self.dim.iter().any(|(bound, _)| bound == name),
+            _ => self.input_shape.iter().any(|(bound, _)| bound == name),
+        }
+    }
+
     /// What the arguments say, and where they say nothing, what a plan tells.
     pub(crate) fn or_as_told(&self, told: ToldDims) -> Result<Dims> {
         let mut dims = Dims { symbols: BTreeMap::new(), inputs: told.input_shapes };

@@ -38,6 +38,15 @@ pub(crate) struct Donations {
 }
 
 impl DonationArgs {
+    /// Whether pairs are given under an option of that name.
+    pub(crate) fn says(&self, key: &str) -> bool {
+        match key {
+            "donate" => !self.donate.is_empty(),
+            "state" => !self.state.is_empty(),
+            _ => false,
+        }
+    }
+
     /// What the arguments say, and where they say nothing, what a plan tells.
     pub(crate) fn or_as_told(&self, told: Donations) -> Donations {
         let said = |own: &[String], told| if own.is_empty() { told } else { own.to_vec() };

@@ -27,6 +27,8 @@ mod report;
 mod shared;
 mod size;
 mod solve;
+#[cfg(test)]
+mod tests;
 mod verdict;
 mod verify;
 

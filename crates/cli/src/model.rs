@@ -4,6 +4,7 @@
 //! plan, so that whoever verifies it need not say it again.
 
 mod ranges;
+pub(crate) mod taken;
 mod variants;
 
 use ranges::AtSizes;
@@ -21,15 +22,16 @@ use plimsoll::model::Model;
 use plimsoll::training_json::TrainingJsonError;
 use plimsoll::{
     Best, Graph, Kernels, LoweringError, LoweringOptions, Options, OrderEffort, Preset,
-    ScheduledGraph, Selector, Told, Tries, Width, best, order_by_names, text, training_json,
-    without_concats,
+    ScheduledGraph, Selector, Told, Tries, Width, best_watched, joined_as_told, order_by_names,
+    text, training_json,
 };
-use plimsoll_onnx::OnnxError;
+use plimsoll_onnx::{OnnxError, OnnxFile};
 use plimsoll_pack::Effort;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::choices::check_kinds;
+use crate::clock::Clock;
 use crate::dims::{DimArgs, Dims, ToldDims};
 use crate::donations::{DonationArgs, Donations};
 use crate::input::{Source, text_of};
@@ -43,18 +45,17 @@ enum Read {
     /// With every shape known.
     Graph(Graph),
     /// With shapes to be found; and the file that it was read from.
-    Model(Model, Bytes),
+    Model(Model, OnnxFile),
 }
 
 /// Reads a model: `.onnx`, `.json` for training graphs, all else is `.plim`.
 fn read(source: &Source) -> Result<Read> {
-    let onnx = |bytes: Result<Bytes, OnnxError>| {
-        let read = bytes.and_then(|bytes| Ok((plimsoll_onnx::read(bytes.clone())?, bytes)));
-        let read = read.map(|(model, bytes)| Read::Model(model, bytes));
+    let onnx = |file: Result<OnnxFile, OnnxError>| {
+        let read = file.and_then(|file| Ok(Read::Model(plimsoll_onnx::read(file.clone())?, file)));
         read.map_err(|error| anyhow!("{source}: {error}"))
     };
     match source {
-        Source::Sample => return onnx(Ok(Bytes::from_static(SAMPLE))),
+        Source::Sample => return onnx(Ok(Bytes::from_static(SAMPLE).into())),
         Source::File(path) if source.has_extension("onnx") => {
             return onnx(plimsoll_onnx::open(path));
         }
@@ -62,7 +63,7 @@ fn read(source: &Source) -> Result<Read> {
     }
     let bytes = source.bytes().with_context(|| source.to_string())?;
     if bytes.first() == Some(&ONNX_BEGINS) {
-        return onnx(Ok(Bytes::from(bytes)));
+        return onnx(Ok(Bytes::from(bytes).into()));
     }
     let text = text_of(bytes).with_context(|| source.to_string())?;
     read_text(&text, source).map(Read::Graph)
@@ -357,12 +358,12 @@ impl Lowering {
     /// The same without the copies that a plan tells it does without.
     pub(crate) fn load_as_told(&self, source: &Source) -> Result<Loaded> {
         let mut loaded = self.load(source)?;
-        let joined = order_by_names(&loaded.graph, &self.joined);
-        let joined = joined.map_err(|error| anyhow!("{source}: options.joined: {error}"))?;
-        let kernels = self.options().kernels;
-        loaded.graph = without_concats(&loaded.graph, &kernels, &joined)
-            .map_err(|error| anyhow!("{source}: options.joined: {error}"))?;
-        loaded.join_corners(&kernels, &joined, source)?;
+        let lowering = self.options();
+        let joined = joined_as_told(&loaded.graph, &lowering, &self.joined);
+        let (graph, joined) =
+            joined.map_err(|error| anyhow!("{source}: options.joined: {error}"))?;
+        loaded.graph = graph;
+        loaded.join_corners(&lowering.kernels, &joined, source)?;
         Ok(loaded)
     }
 
@@ -372,11 +373,14 @@ impl Lowering {
         loaded: &mut Loaded,
         options: &Options,
         source: &Source,
+        clock: &mut Clock,
     ) -> Result<Best> {
         check_kinds(&loaded.graph, &self.own_bytes, "--own-bytes")?;
         check_kinds(&loaded.graph, &self.strided, "--strided")?;
         let lowering = self.options();
-        let best = best(&loaded.graph, &lowering, options, self.tries(options));
+        let mut pulse = || clock.tick(|| "searching for an order".to_owned());
+        let tries = self.tries(options);
+        let best = best_watched(&loaded.graph, &lowering, options, tries, &mut pulse);
         let best = best.map_err(|error| self.blamed(&error, source))?;
         loaded.graph.clone_from(&best.graph);
         loaded.join_corners(&lowering.kernels, &best.vanished, source)?;

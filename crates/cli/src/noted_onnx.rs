@@ -1,20 +1,20 @@
 //! The ONNX model that was read, with notes of where everything is.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
-use bytes::Bytes;
-use plimsoll::annotate::value_notes;
+use plimsoll::annotate::{keeps_order, positions, value_notes};
 use plimsoll::{Place, Program, Role, ScheduledGraph, Totals, VerifiedPlan};
-use plimsoll_onnx::{Annotated, Note, Notes};
+use plimsoll_onnx::{Annotated, Note, Notes, OnnxFile};
 
 use crate::input::Source;
 use crate::output;
 
 /// The file with what a plan says of each of its tensors.
 pub(crate) fn annotated(
-    bytes: &Bytes,
+    file: &OnnxFile,
     source: &Source,
     program: &ScheduledGraph<'_>,
     plan: &VerifiedPlan,
@@ -27,6 +27,9 @@ pub(crate) fn annotated(
         ("align", plan.align),
     ];
     notes.model.extend(numbers.map(|(key, number)| (key.to_owned(), number.to_string())));
+    let order = if keeps_order(program, plan) { "file" } else { "position" };
+    notes.model.insert("order".to_owned(), order.to_owned());
+    let positions = positions(program, plan);
     let graph = program.graph();
     for value in graph.value_ids() {
         // That weights are where they were need not be said of each.
@@ -38,9 +41,12 @@ pub(crate) fn annotated(
             let is_name = key == "inplace_input";
             (key.to_owned(), if is_name { Note::Tensor(text) } else { Note::Text(text) })
         });
-        notes.tensors.insert(graph.value(value).name.clone(), pairs.collect());
+        let mut pairs: BTreeMap<String, Note> = pairs.collect();
+        let step = graph.producer(value).and_then(|node| positions[node.index()]);
+        pairs.extend(step.map(|at| ("position".to_owned(), Note::Text(at.to_string()))));
+        notes.tensors.insert(graph.value(value).name.clone(), pairs);
     }
-    Annotated::new(bytes.clone(), &notes).map_err(|error| anyhow!("{source}: {error}"))
+    Annotated::new(file.clone(), &notes).map_err(|error| anyhow!("{source}: {error}"))
 }
 
 /// Says so if the weights will not be found from where the file is written.

@@ -31,15 +31,16 @@ Examples:
   plimsoll plan net.onnx --input-shape x=1,3,224,224
                                                  the shape of an input that has none
   plimsoll plan net.onnx -o plan.json            the plan, for `plimsoll verify` and runtimes
-  plimsoll plan net.onnx -o plan.tsv             offset, size and name of every value
+  plimsoll plan net.onnx -o plan.tsv             offset, size and name of every value in the arena
   plimsoll plan net.onnx -o packing.csv          the packing below it, for `plimsoll check`
   plimsoll plan net.onnx -o map.svg              a picture, time x address
   plimsoll plan net.onnx -o map.html             the same as a page to walk through
   plimsoll plan net.onnx -o noted.plim           the graph, with notes of where everything is
-  plimsoll plan net.onnx -o noted.onnx           the same in a copy of the model
+  plimsoll plan net.onnx -o noted.onnx           the same in a copy of the model, planned in its order
   plimsoll plan net.onnx -o trace.json           lives and live bytes, for Perfetto
   plimsoll plan net.onnx -o plan.h               for firmware in C or C++; plan.rs for Rust
-  plimsoll plan net.onnx --align 16 -o net.tflm  an offline plan for TFLite Micro
+  plimsoll plan net.onnx --align 16 -o net.tflm  an offline plan for TFLite Micro, in the order of the
+                                                 file; in place only with --kernels standard
   plimsoll plan net.onnx --budget 256KiB         does it fit? exit status 1 if not
   plimsoll plan net.onnx --place all --guard 128 everything in one arena, bytes free behind it
   plimsoll plan net.onnx --bank sram=512KiB,align=16 --bank dram
@@ -88,7 +89,7 @@ enum Format {
     Text,
     /// One object, for scripts and `plimsoll verify`
     Json,
-    /// Offset, size and name of every value
+    /// Offset, size and name of every value that has a place, with its bank
     Tsv,
     /// The packing below the plan
     Csv,
@@ -137,7 +138,20 @@ impl output::Format for Format {
 impl Format {
     /// Whether a value is one stretch of bytes there, or nothing.
     fn wants_stretches(self) -> bool {
-        matches!(self, Format::H | Format::Rs | Format::Tflm | Format::TflmJson)
+        matches!(self, Format::H | Format::Rs)
+    }
+
+    /// What there is to plan for it: some runtimes keep the order of the file.
+    fn planning(self, asked: &PlanningArgs) -> Result<PlanningArgs> {
+        let mut planning = asked.clone();
+        match self {
+            Format::Tflm | Format::TflmJson => {
+                planning.how_to_read = asked.how_to_read.for_tflm()?;
+            }
+            Format::Onnx => planning.how_to_read = asked.how_to_read.in_order_of_file(),
+            _ => {}
+        }
+        Ok(planning)
     }
 
     /// Which arguments for devices it has a use for.
@@ -153,19 +167,21 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let output = args.output.resolve()?;
     let device = args.device.resolve(output.format.uses())?;
     let source = Source::or_sample(args.model.as_deref());
-    let Some(subject) = args.planning.read(source)? else { return Ok(Answer::Yes) };
+    let planning = output.format.planning(&args.planning)?;
+    let Some(subject) = planning.read(source)? else { return Ok(Answer::Yes) };
     if output.format == Format::Onnx && subject.loaded.onnx.is_none() {
         let source = &subject.source;
         bail!("{source}: is not an ONNX model, and only such a one can be written with notes");
     }
-    let improved = subject.improve()?;
+    let mut clock = args.planning.choices.packing.start_clock();
+    let improved = subject.improve(&mut clock)?;
     let program = improved.program()?;
     let mut told = improved.told();
     if let Some(budget) = args.budget {
         told.insert("budget_bytes".to_owned(), json!(budget));
     }
     let source = &improved.subject.source;
-    let answer = match improved.plan(&program)? {
+    let answer = match improved.plan(&program, &mut clock)? {
         Ok(Planned { plan, corners }) => {
             let asked = Asked {
                 budget: args.budget,

@@ -14,6 +14,7 @@ use crate::choices::ChoiceArgs;
 use crate::clock::Clock;
 use crate::input::Source;
 use crate::model::{Loaded, Lowering, ModelArgs};
+use crate::shared;
 
 /// What a command line can say about a model and its plan.
 #[derive(Args, Clone, Debug)]
@@ -56,6 +57,9 @@ impl PlanningArgs {
         let lowering = self.how_to_read.resolve()?;
         let loaded = lowering.load(&source)?;
         options.apart = choices.apart(&loaded.graph)?;
+        if let (Some(layout), Some(from)) = (&options.shared, choices.shared_source()) {
+            shared::tell_plain_params(&loaded.graph, layout, &from);
+        }
         Ok(Some(Subject { source, lowering, loaded, options, choices }))
     }
 
@@ -67,9 +71,11 @@ impl PlanningArgs {
 
 impl<'a> Subject<'a> {
     /// Tries other orders and joined concats, as far as nothing else is said.
-    pub(crate) fn improve(mut self) -> Result<Improved<'a>> {
-        let best = self.lowering.improve(&mut self.loaded, &self.options, &self.source)?;
+    pub(crate) fn improve(mut self, clock: &mut Clock) -> Result<Improved<'a>> {
+        let best = self.lowering.improve(&mut self.loaded, &self.options, &self.source, clock)?;
         self.options.schedule = best.ordering.as_ref().and_then(|found| found.steps.clone());
+        let bound = best.ordering.as_ref().map(|found| found.schedule.arena_bound_bytes);
+        self.options.order_bound_bytes = bound;
         Ok(Improved { subject: self, best })
     }
 }
@@ -94,17 +100,16 @@ impl Improved<'_> {
         told
     }
 
-    /// Plans the program, by the clock that the arguments ask for; or says why there is no room.
-    /// A plan holds at every corner.
+    /// Plans the program; or says why there is no room. A plan holds at every corner.
     pub(crate) fn plan(
         &self,
         program: &ScheduledGraph<'_>,
+        clock: &mut Clock,
     ) -> Result<Result<Planned, Box<NoRoom>>> {
-        let Subject { options, choices, .. } = &self.subject;
-        self.plan_with(program, options, &mut choices.packing.start_clock())
+        self.plan_with(program, &self.subject.options, clock)
     }
 
-    /// The same with other options, by another clock.
+    /// The same with other options.
     pub(crate) fn plan_with(
         &self,
         program: &ScheduledGraph<'_>,

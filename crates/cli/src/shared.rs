@@ -1,10 +1,11 @@
 //! Places that one plan lends to another: from its plan, or from a layout that was written down.
 
 use anyhow::{Context, Result};
-use plimsoll::{PLAN_FORMAT, SharedLayout, SharedSlot};
+use plimsoll::{Graph, PLAN_FORMAT, Role, SharedLayout, SharedSlot, Storage, ValueId};
 use serde::Deserialize;
 
 use crate::input::Source;
+use crate::output;
 
 /// Of a plan only what lends its places.
 #[derive(Deserialize)]
@@ -22,6 +23,27 @@ struct Row {
     offset: Option<u64>,
     role: Option<String>,
     root: Option<String>,
+}
+
+/// Says so if a layout has places for params of a graph that are not shared: they are not looked for
+/// there.
+pub(crate) fn tell_plain_params(graph: &Graph, layout: &SharedLayout, source: &Source) {
+    let is_plain = |value: &ValueId| {
+        let value = graph.value(*value);
+        let is_param = value.role == Role::Param && value.storage != Storage::Shared;
+        is_param && layout.values.contains_key(&value.name)
+    };
+    let plain: Vec<ValueId> = graph.value_ids().filter(is_plain).collect();
+    let Some(first) = plain.first() else { return };
+    let name = &graph.value(*first).name;
+    let more = match plain.len() - 1 {
+        0 => String::new(),
+        more => format!(" ({more} more are like that)"),
+    };
+    output::note(&format!(
+        "{source}: {name:?} is a param of this model that is not shared: it is not placed as the \
+         layout says{more}"
+    ));
 }
 
 /// Reads a layout: of a plan, the places of all its params.

@@ -2,31 +2,39 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
 use plimsoll::range::Proof;
 use plimsoll::verify::trace::{self, TraceViolation};
-use plimsoll::{Plan, Program, Told, read_plan, violations};
+use plimsoll::{
+    Boundary, FalseClaim, Options, Plan, Program, Told, false_claims, read_plan, unreserved,
+    violations,
+};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::Answer;
 use crate::input::Source;
-use crate::model::ModelArgs;
-use crate::output::{self, OutputArgs, TextOrJson};
+use crate::model::{ModelArgs, taken};
+use crate::output::{self, OutputArgs, TextOrJson, one_line};
 use crate::report::{ranges_in_words, ranges_json};
 use crate::verdict::{self, MOST_VIOLATIONS};
+use crate::{bank, boundary, size};
 
 const EXAMPLES: &str = "\
 Every read of every step must find what was written last, run after run, whoever made the plan; if
 it is for ranges of dims, at every size of them: that is proven, or it is not valid.
-Widths, sizes, kernels and order are those that the plan tells, unless they are given here. One
-of the files may be - for standard input.
+Dims, donations, sizes, widths and kernels are those that the plan tells, unless they are given here;
+the verdict says what was taken from the plan. With --strict nothing is: what is not given here has
+the defaults of plimsoll plan. What the plan says of itself has to be so: totals, bounds, sizes, and
+the bytes that its options leave free. One of the files may be - for standard input.
 
 Examples:
   plimsoll verify net.plim plan.json
   plimsoll plan net.plim --format json | plimsoll verify net.plim -
+  plimsoll verify net.plim plan.json --strict --width four
   plimsoll verify net.plim plan.json --trace trace.jsonl
   plimsoll verify net.plim plan.json --format json";
 
@@ -46,6 +54,21 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TRACE.jsonl")]
     trace: Option<PathBuf>,
 
+    /// Believe nothing that the plan says of the model: neither sizes and widths nor dims, kernels,
+    /// donations and alignment
+    #[arg(long)]
+    strict: bool,
+
+    /// Offsets have to be multiples of this where a value does not say [default: what the plan says;
+    /// with --strict 64]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_align, allow_hyphen_values = true)]
+    align: Option<NonZeroU64>,
+
+    /// So many bytes have to be left free behind values at the boundary, or behind some:
+    /// inputs=SIZE,outputs=SIZE [default: what the plan says it leaves free]
+    #[arg(long, value_name = "SIZE", value_parser = boundary::parse_guards, allow_hyphen_values = true)]
+    guard: Option<Boundary<u64>>,
+
     #[command(flatten)]
     how_to_read: ModelArgs,
 
@@ -63,14 +86,32 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     }
     let text = plan.text("").with_context(|| plan.to_string())?;
     let told = told(&text).with_context(|| plan.to_string())?;
-    let lowering = args.how_to_read.or_as_told(&told, &plan)?;
+    let believed = if args.strict { taken::decisions(&told) } else { told.clone() };
+    let lowering = args.how_to_read.or_as_told(&believed, &plan)?;
     let loaded = lowering.load_as_told(&model)?;
     let program = lowering.program(&loaded.graph, &model)?;
-    let plan = read_plan(&program, &text).with_context(|| plan.to_string())?;
+    let read = || -> Result<_> {
+        let mut read = read_plan(&program, &text)?;
+        let claims = claims(&program, &mut read, &told, &text, args)?;
+        Ok((read, claims))
+    };
+    let (mut plan, claims) = read().with_context(|| plan.to_string())?;
+    let mut taken = args.how_to_read.taken(&believed);
+    let default = Options::default().align;
+    match args.align {
+        None if !args.strict && plan.align != default => {
+            taken.insert("align".to_owned(), plan.align.into());
+        }
+        align if args.strict || align.is_some() => {
+            plan.align = align.map_or(default, NonZeroU64::get);
+        }
+        _ => {}
+    }
     let mut findings: Vec<Finding> = violations(&program, &plan)
         .iter()
         .map(|violation| Finding::new(violation, violation.describe(&program, &plan)))
         .collect();
+    findings.extend(claims.iter().map(|claim| Finding::new(claim, claim)));
     for (corner, used) in lowering.at_corners(&loaded, &program, &plan, &model)? {
         if let Err(why) = used {
             findings.push(Finding::new(&why, format!("at {corner}: {why}")));
@@ -80,13 +121,46 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         findings.extend(check_trace(&program, &plan, trace)?);
     }
     let ranges = loaded.proof.as_ref();
-    let verdict =
-        Verdict { ranges: ranges.map(ranges_json), ..Verdict::new(&program, &plan, findings) };
+    let verdict = Verdict {
+        ranges: ranges.map(ranges_json),
+        ..Verdict::new(&program, &plan, taken, findings)
+    };
     output.write(|out| match output.format {
         TextOrJson::Text => verdict.write_text(out, ranges),
         TextOrJson::Json => output::write_json(out, &verdict),
     })?;
     Ok(if verdict.valid { Answer::Yes } else { Answer::No })
+}
+
+/// What the plan says of itself, or was asked for, that is not so. Banks may be as large as the plan
+/// was asked for, whatever their rows say.
+fn claims(
+    program: &dyn Program,
+    plan: &mut Plan,
+    told: &Told,
+    text: &str,
+    args: &Args,
+) -> Result<Vec<FalseClaim>> {
+    for bank in &mut plan.banks {
+        let asked = told.get("banks").and_then(|banks| bank::told_capacity(banks, &bank.name));
+        bank.capacity = bank.capacity.into_iter().chain(asked).min();
+    }
+    let mut claims = false_claims(program, plan, text)?;
+    let align = told.get("align").and_then(Value::as_u64).filter(|align| *align != plan.align);
+    claims.extend(align.map(|told| FalseClaim::Total {
+        key: "options.align",
+        told,
+        is: plan.align,
+    }));
+    let guards = match (&args.guard, told.get("guards")) {
+        (Some(guards), _) => *guards,
+        (None, Some(guards)) => boundary::read_guards(guards)
+            .context("options.guards: not bytes by inputs, params, constants and outputs")?,
+        (None, None) => Options::default().guards,
+    };
+    let min_slot = told.get("min_slot").and_then(Value::as_u64).unwrap_or(0);
+    claims.extend(unreserved(program, plan, &guards, min_slot));
+    Ok(claims)
 }
 
 fn check_trace(program: &dyn Program, plan: &Plan, source: &Source) -> Result<Vec<Finding>> {
@@ -117,6 +191,8 @@ struct Verdict {
     arena_bytes: u64,
     steps: usize,
     values: usize,
+    /// What the plan says of the model, and nobody else does.
+    taken_from_plan: Map<String, Value>,
     /// How what holds at every size of ranges of dims was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     ranges: Option<Value>,
@@ -133,7 +209,12 @@ struct Finding {
 }
 
 impl Verdict {
-    fn new(program: &dyn Program, plan: &Plan, mut findings: Vec<Finding>) -> Self {
+    fn new(
+        program: &dyn Program,
+        plan: &Plan,
+        taken_from_plan: Map<String, Value>,
+        mut findings: Vec<Finding>,
+    ) -> Self {
         let found = findings.len();
         findings.truncate(MOST_VIOLATIONS);
         Verdict {
@@ -141,6 +222,7 @@ impl Verdict {
             arena_bytes: plan.banks.iter().fold(0, |sum, bank| bank.bytes.saturating_add(sum)),
             steps: program.steps(),
             values: program.values(),
+            taken_from_plan,
             ranges: None,
             complete: found <= MOST_VIOLATIONS,
             violations: findings,
@@ -152,6 +234,10 @@ impl Verdict {
         let fine = format!("arena {arena_bytes} bytes, steps {steps}, values {values}");
         let violations = self.violations.iter().map(|violation| violation.text.as_str());
         verdict::write_text(out, violations, self.complete, &fine)?;
+        if !self.taken_from_plan.is_empty() {
+            let taken = taken::in_words(&self.taken_from_plan);
+            writeln!(out, "taken from the plan: {}", one_line(&taken))?;
+        }
         for (heading, words) in ranges.filter(|_| self.valid).into_iter().flat_map(ranges_in_words)
         {
             writeln!(out, "{heading:<12} {words}")?;

@@ -117,6 +117,119 @@ fn models_that_do_not_hang_together() {
 }
 
 #[test]
+fn a_dim_of_0_is_a_size_where_it_is_said_to_be() {
+    let empty = encode(&taking(vec![Some(Dim::DimValue(0)), Some(Dim::DimValue(4))]));
+    let said = refused("empty-dim", &empty, &[]);
+    assert!(said.starts_with("axis 0 of input `x` is not known"), "{said}");
+    let path = file("empty-said", &empty);
+    let path = path.to_str().expect("a plain path");
+    let output = run(&["plan", path, "--input-shape", "x=0,4", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let plan: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(plan["arena_bytes"], 0);
+}
+
+#[test]
+fn convolutions_in_no_groups_are_named() {
+    for kind in ["Conv", "ConvTranspose"] {
+        let conv = node("conv", kind, &["x", "w"], &["y"]).with(int("group", 0));
+        let image = |name| value(name, F32, &[1, 4, 8, 8]);
+        let model = model(17, graph(vec![image("x"), image("w")], vec![image("y")], vec![conv]));
+        let said = refused(&format!("no-groups-{kind}"), &encode(&model), &[]);
+        assert_eq!(said, "node `conv`: channels in 0 groups");
+    }
+}
+
+#[test]
+fn short_fourier_transforms_take_signals_of_two_axes() {
+    let stft = node("stft", "STFT", &["x", "step", "window"], &["y"]);
+    let open = shaped("y", F32, vec![None; 4]);
+    let inputs = vec![value("x", F32, &[2, 100]), value("window", F32, &[16])];
+    let mut graph = graph(inputs, vec![open], vec![stft]);
+    let step = plimsoll_onnx::testing::stored("step", I64, &[], 10i64.to_le_bytes().to_vec());
+    graph.initializer = vec![step];
+    let path = file("stft", &encode(&model(17, graph)));
+    let output =
+        run(&["plan", path.to_str().expect("a plain path"), "--align", "1", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let plan: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    // 2 signals, 9 frames, 9 bins, real and imaginary.
+    assert_eq!(plan["arena_bytes"], 4 * 2 * 9 * 9 * 2);
+}
+
+#[test]
+fn dropouts_with_masks_of_one_tensor_wait_for_nobody() {
+    let drop = |name: &str, of: &str, to: &str| node(name, "Dropout", &[of], &[to, name]);
+    let add = |a: &str, b: &str| node("add", "Add", &[a, b], &["y"]);
+    let two = vec![drop("m1", "x", "d1"), drop("m2", "x", "d2"), add("d1", "d2")];
+    let chain = vec![drop("m1", "x", "d1"), drop("m2", "d1", "d2"), add("d2", "x")];
+    let early = vec![node("relu", "Relu", &["x"], &["e"]), drop("m1", "x", "d1"), add("d1", "e")];
+    for (name, nodes, masks) in [("two", two, 2), ("chain", chain, 2), ("early", early, 1)] {
+        let mut model = of_nodes(nodes);
+        let graph = model.graph.as_mut().expect("a graph");
+        graph.output.extend((1..=masks).map(|mask| value(&format!("m{mask}"), BOOL, &[4])));
+        let path = file(&format!("dropout-{name}"), &encode(&model));
+        let path = path.to_str().expect("a plain path");
+        for order in ["best", "given"] {
+            let args = ["plan", path, "--order", order, "--align", "1", "--format", "json"];
+            let output = run(&args);
+            assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stderr));
+            let plan: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+            // The masks of 4 bytes each, and the sum; in the last, the sum is where `e` was.
+            assert_eq!(plan["arena_bytes"], 16 + 4 * masks, "{name} in the order {order}");
+        }
+    }
+}
+
+/// A slice of `x`, 4 rows of 6, by these numbers.
+fn slicing(numbers: [&[i64]; 4], made: &[i64]) -> ModelProto {
+    let names = ["starts", "ends", "axes", "steps"];
+    let nodes = vec![
+        node("relu", "Relu", &["x"], &["a"]),
+        node("cut", "Slice", &[&["a"], &names[..]].concat(), &["b"]),
+        node("exp", "Exp", &["b"], &["y"]),
+        node("neg", "Neg", &["a"], &["z"]),
+    ];
+    let outputs = vec![value("y", F32, made), value("z", F32, &[4, 6])];
+    let mut graph = graph(vec![value("x", F32, &[4, 6])], outputs, nodes);
+    graph.initializer =
+        names.iter().zip(numbers).map(|(name, list_of)| list(name, list_of)).collect();
+    model(17, graph)
+}
+
+#[test]
+fn a_reversed_axis_is_copied() {
+    let cut = |name: &str, step: i64, from: i64, to: i64| {
+        let model = slicing([&[from, 1], &[to, 3], &[0, 1], &[step, 1]], &[4, 2]);
+        let path = file(&format!("slice-{name}"), &encode(&model));
+        let path = path.to_str().expect("a plain path");
+        let args = ["plan", path, "--kernels", "strided", "--align", "1", "--format", "json"];
+        let output = run(&args);
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", text(&output.stderr));
+        let plan: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let values = plan["values"].as_array().expect("values");
+        let b = values.iter().find(|value| value["name"] == "b").expect("the slice");
+        b["row_bytes"].clone()
+    };
+    assert_eq!(cut("forward", 1, 0, 4), 8);
+    assert_eq!(cut("backward", -1, 3, i64::MIN), Value::Null);
+}
+
+#[test]
+fn any_step_of_a_slice_is_read_back_from_text() {
+    let model = slicing([&[-1, 0], &[i64::MIN, 6], &[0, 1], &[i64::MIN, i64::MAX]], &[1, 1]);
+    let path = file("slice-step", &encode(&model));
+    let noted = path.with_extension("plim");
+    let (path, noted) =
+        (path.to_str().expect("a plain path"), noted.to_str().expect("a plain path"));
+    let output = run(&["plan", path, "-o", noted]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(fs::read_to_string(noted).expect("text").contains("step=-9223372036854775808"));
+    let output = run(&["plan", noted]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[test]
 fn what_has_no_size() {
     let of = |of| model(17, graph(vec![of], vec![], vec![]));
     let sequence = of(typed("s", type_proto::Value::SequenceType(Box::default())));
@@ -153,7 +266,7 @@ fn dims_that_are_not_said() {
     assert_eq!(
         refused("no-dim", &encode(&taking(vec![None])), &[]),
         "axis 0 of input `x` is not known: its shape has to be given \
-         (say it with --input-shape INPUT=N,N)"
+         (say it with --input-shape INPUT=N,N; in the file a dim of 0 or less is none)"
     );
 }
 

@@ -80,7 +80,11 @@ fn what_is_placed_at_the_boundary_is_chosen() {
     assert_eq!(arena("tiny.plim", &["--place", "all"]), 1050);
     assert_eq!(arena("tiny.plim", &["--preset", "inference"]), 1064); // c takes 64
     assert_eq!(arena("tiny.plim", &["--preset", "inference", "--min-slot", "0"]), 1050);
-    assert_eq!(offset_of(&plan("tiny.plim", &["--preset", "activations"]), "y"), None);
+    // All but w, which is 300 of the 1064.
+    assert_eq!(arena("tiny.plim", &["--preset", "activations"]), 764);
+    let activations = plan("tiny.plim", &["--preset", "activations"]);
+    let placed = ["x", "c", "y", "w"].map(|name| offset_of(&activations, name).is_some());
+    assert_eq!(placed, [true, true, true, false]);
 }
 
 #[test]

@@ -56,7 +56,8 @@ fn described(fact: &Fact) -> Value {
     let dim = |dim: &Dim| match dim {
         Dim::Known(dim) => json!(dim),
         Dim::AtMost(dim) => json!(format!("<={dim}")),
-        Dim::Unknown => json!("?"),
+        // Numbers that follow from ranges are only where there are ranges.
+        Dim::Follows(_) | Dim::Unknown => json!("?"),
     };
     json!({
         "dtype": fact.dtype.map(|dtype| dtype.to_string()),

@@ -17,6 +17,7 @@ use bytes::Bytes;
 use plimsoll::model::{Model, TensorId};
 
 use crate::error::OnnxError;
+use crate::file::OnnxFile;
 use crate::origin::{Origins, Path};
 use crate::weight::{Malformed, take, varint};
 use crate::{LIMITS, read_within};
@@ -44,30 +45,34 @@ pub enum Note {
 
 /// A file with notes, ready to be written.
 pub struct Annotated {
-    bytes: Bytes,
+    file: OnnxFile,
     pieces: Pieces,
     has_external_data: bool,
 }
 
 impl Annotated {
-    /// The file that these bytes are, with notes.
-    pub fn new(bytes: Bytes, notes: &Notes) -> Result<Self, OnnxError> {
-        let (model, origins) = read_within(bytes.clone(), LIMITS, Some(Origins::default()))?;
+    /// The file, or the one that [`Bytes`] are, with notes.
+    pub fn new(file: impl Into<OnnxFile>, notes: &Notes) -> Result<Self, OnnxError> {
+        let file = file.into();
+        let (model, origins) = read_within(&file, LIMITS, Some(Origins::default()))?;
         let origins = origins.unwrap_or_default();
         let found = by_tensor(&model, &origins, notes);
-        let mut splicer =
-            Splicer { bytes: &bytes, origins: &origins, notes: found, has_external_data: false };
+        let mut splicer = Splicer {
+            bytes: &file.bytes,
+            origins: &origins,
+            notes: found,
+            has_external_data: false,
+        };
         let pieces = splicer.model(&notes.model);
         let has_external_data = splicer.has_external_data;
-        let pieces = pieces.map_err(|fault| OnnxError::Protobuf(fault.0.to_owned()))?;
-        Ok(Annotated { bytes, pieces, has_external_data })
+        Ok(Annotated { pieces: pieces?, file, has_external_data })
     }
 
     /// Writes it.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         for piece in &self.pieces.list {
             match piece {
-                Piece::Same(range) => out.write_all(&self.bytes[range.clone()])?,
+                Piece::Same(range) => self.file.copy(range.clone(), out)?,
                 Piece::Fresh(bytes) => out.write_all(bytes)?,
             }
         }

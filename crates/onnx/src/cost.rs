@@ -4,6 +4,9 @@
 //! Functions that call functions grow exponentially in the size of the file, and names that are
 //! told apart by where they are grow with the depth. Both are counted here, each function once,
 //! so that a file that is too much is turned away in time linear in its size.
+//!
+//! Too much is what takes too much memory, and what is out of proportion to the file: a kilobyte can
+//! become a million nodes, which nobody has written and which take minutes to be planned.
 
 use std::collections::HashMap;
 
@@ -15,6 +18,10 @@ use crate::tensor::content_bytes;
 
 /// How deep bodies and functions may be nested in each other.
 const MOST_LEVELS: usize = 64;
+/// So many nodes a file of any size may become.
+const MOST_NODES: u64 = 1 << 17;
+/// So many times its own nodes a larger one may.
+const MOST_TIMES: u64 = 16;
 /// What a node or a tensor takes, without its name.
 const EACH: u64 = 200;
 
@@ -25,6 +32,8 @@ struct Cost {
     bytes: u64,
     /// Nodes and tensors: names, each of which may get the place in front.
     names: u64,
+    /// Nodes that call no function.
+    nodes: u64,
     /// How deep it is.
     levels: usize,
 }
@@ -33,6 +42,7 @@ impl Cost {
     fn add(&mut self, other: Cost) {
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.names = self.names.saturating_add(other.names);
+        self.nodes = self.nodes.saturating_add(other.nodes);
         self.levels = self.levels.max(other.levels);
     }
 
@@ -47,17 +57,23 @@ impl Cost {
     }
 }
 
-/// Fails if the model would take more than so many bytes, is nested too deeply, or if a function
-/// calls itself.
+/// Fails if the model would take more than so many bytes or become too many nodes, is nested too
+/// deeply, or if a function calls itself.
 pub(crate) fn check(
     graph: &GraphProto,
     functions: &Functions<'_>,
     most_bytes: u64,
 ) -> Result<(), OnnxError> {
-    let mut counter = Counter { functions, done: HashMap::new() };
+    let mut counter = Counter { functions, done: HashMap::new(), own_nodes: 0 };
     let cost = counter.graph(graph, 0)?;
     if cost.bytes > most_bytes {
         let fault = format!("it would become more than {most_bytes} bytes large");
+        return Err(OnnxError::Model(fault));
+    }
+    let most = counter.own_nodes.saturating_mul(MOST_TIMES).max(MOST_NODES);
+    if cost.nodes > most {
+        let fault =
+            format!("its functions would become {} nodes: at most {most} are read", cost.nodes);
         return Err(OnnxError::Model(fault));
     }
     Ok(())
@@ -67,6 +83,8 @@ struct Counter<'c, 'm> {
     functions: &'c Functions<'m>,
     /// What is known of functions; `None` while they are counted.
     done: HashMap<Key<'m>, Option<Cost>>,
+    /// How many nodes the file has itself.
+    own_nodes: u64,
 }
 
 impl<'m> Counter<'_, 'm> {
@@ -88,6 +106,7 @@ impl<'m> Counter<'_, 'm> {
             if level > MOST_LEVELS {
                 return Err(OnnxError::node(index, node, "it is nested too deeply"));
             }
+            self.own_nodes += 1;
             cost.add(own(node));
             let graphs = node
                 .attribute
@@ -96,7 +115,10 @@ impl<'m> Counter<'_, 'm> {
             for graph in graphs {
                 cost.add(self.graph(graph, level + 1)?.inside(node));
             }
-            cost.add(self.call(node, level)?.inside(node));
+            match self.call(node, level)? {
+                Some(called) => cost.add(called.inside(node)),
+                None => cost.add(Cost { nodes: 1, ..Cost::default() }),
+            }
             if cost.levels + level > MOST_LEVELS + 1 {
                 return Err(OnnxError::node(index, node, "functions are nested too deeply"));
             }
@@ -104,11 +126,12 @@ impl<'m> Counter<'_, 'm> {
         Ok(cost)
     }
 
-    fn call(&mut self, node: &'m NodeProto, level: usize) -> Result<Cost, OnnxError> {
+    /// What a node becomes if it calls a function.
+    fn call(&mut self, node: &'m NodeProto, level: usize) -> Result<Option<Cost>, OnnxError> {
         let key = key(node);
-        let Some(function) = self.functions.get(&key) else { return Ok(Cost::default()) };
+        let Some(function) = self.functions.get(&key) else { return Ok(None) };
         match self.done.get(&key) {
-            Some(Some(cost)) => return Ok(*cost),
+            Some(Some(cost)) => return Ok(Some(*cost)),
             Some(None) => {
                 let name = key.to_string();
                 return Err(OnnxError::Function { name, fault: "it calls itself".to_owned() });
@@ -118,12 +141,12 @@ impl<'m> Counter<'_, 'm> {
         self.done.insert(key, None);
         let cost = self.nodes(&function.node, level + 1)?;
         self.done.insert(key, Some(cost));
-        Ok(cost)
+        Ok(Some(cost))
     }
 }
 
 fn named(name: &str, more: u64) -> Cost {
-    Cost { bytes: EACH + 2 * name.len() as u64 + more, names: 1, levels: 0 }
+    Cost { bytes: EACH + 2 * name.len() as u64 + more, names: 1, ..Cost::default() }
 }
 
 /// A node with what it makes, without its bodies. A few operands may be added to it.

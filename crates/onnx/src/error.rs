@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::proto::NodeProto;
+use crate::weight::Malformed;
 
 /// What is wrong with a node, a tensor or a function, in words.
 pub(crate) type Fault = String;
@@ -42,6 +43,12 @@ pub enum OnnxError {
         /// What.
         fault: String,
     },
+}
+
+impl From<Malformed> for OnnxError {
+    fn from(fault: Malformed) -> Self {
+        OnnxError::Protobuf(fault.0.to_owned())
+    }
 }
 
 impl OnnxError {

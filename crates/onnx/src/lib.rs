@@ -1,7 +1,7 @@
 //! Reads ONNX models.
 //!
 //! [`load`] makes a [`Model`] of a file, [`read`] of bytes. Weights are never touched, however
-//! large: the file is mapped, and of its data only the small tensors are read that shapes are
+//! large: they are gone past, and of the data only the small tensors are read that shapes are
 //! reckoned with. Data outside of the file need not be there.
 //!
 //! What comes out is free of what ONNX has grown over the years. Functions are put where they are
@@ -19,8 +19,8 @@ mod cost;
 mod draft;
 mod dtype;
 mod error;
+mod file;
 mod function;
-mod map;
 mod name;
 mod operator;
 mod origin;
@@ -35,17 +35,18 @@ mod weight;
 
 use std::path::Path;
 
-use bytes::Bytes;
 use plimsoll::model::Model;
 use prost::Message;
 
 pub use crate::annotate::{Annotated, Note, Notes};
 use crate::attribute::Given;
 pub use crate::error::OnnxError;
+pub use crate::file::OnnxFile;
 use crate::function::functions;
 use crate::origin::Origins;
 use crate::proto::ModelProto;
 use crate::reader::{Around, Reader, Versions};
+use crate::weight::Memory;
 
 /// How many bytes reading may take.
 #[derive(Clone, Copy)]
@@ -59,33 +60,37 @@ struct Limits {
 /// As much as millions of nodes need.
 const LIMITS: Limits = Limits { file: 4 << 30, model: 4 << 30 };
 
-/// The model in a file, of any size. The file must not be changed while it is read.
+/// The model in a file, of any size.
 pub fn load(path: &Path) -> Result<Model, OnnxError> {
     read(open(path)?)
 }
 
-/// The bytes of a file, without reading them. It must not be changed while they are in use.
-pub fn open(path: &Path) -> Result<Bytes, OnnxError> {
-    map::map(path)
+/// A file of any size, without the data of its weights.
+pub fn open(path: &Path) -> Result<OnnxFile, OnnxError> {
+    OnnxFile::open(path)
 }
 
-/// The model that the bytes of a file describe.
-pub fn read(bytes: Bytes) -> Result<Model, OnnxError> {
-    read_within(bytes, LIMITS, None).map(|(model, _)| model)
+/// The model that a file, or the [`Bytes`](bytes::Bytes) of one, describes.
+pub fn read(file: impl Into<OnnxFile>) -> Result<Model, OnnxError> {
+    read_within(&file.into(), LIMITS, None).map(|(model, _)| model)
 }
 
 /// The model, and where its tensors come from if `origins` are there to be filled.
 fn read_within(
-    bytes: Bytes,
+    file: &OnnxFile,
     limits: Limits,
     origins: Option<Origins>,
 ) -> Result<(Model, Option<Origins>), OnnxError> {
     let malformed = |fault: String| OnnxError::Protobuf(fault);
-    let weight = weight::weight(&bytes).map_err(|fault| malformed(fault.0.to_owned()))?;
+    let bytes = &file.bytes;
+    let weight = match file.weight {
+        Some(weight) => weight,
+        None => weight::weight(&mut Memory::new(bytes), bytes.len() as u64)?,
+    };
     if weight > limits.file {
         return Err(malformed(format!("its messages take {weight} bytes of memory")));
     }
-    let proto = ModelProto::decode(bytes).map_err(|error| malformed(error.to_string()))?;
+    let proto = ModelProto::decode(bytes.clone()).map_err(|error| malformed(error.to_string()))?;
     let Some(graph) = &proto.graph else {
         return Err(malformed("it has no graph".to_owned()));
     };

@@ -40,6 +40,14 @@ pub(crate) fn content_bytes(proto: &TensorProto) -> u64 {
     8 * (4 * (fields + raw) as u64 + floats as u64).min(MOST_INTEGERS)
 }
 
+/// Raw data of more bytes are not read of a tensor of that type, the largest if it is not said.
+pub(crate) fn most_raw_bytes(data_type: Option<u64>) -> u64 {
+    let dtype = data_type.and_then(|number| i64::try_from(number).ok());
+    let known = dtype.and_then(|number| crate::dtype::dtype(number).ok());
+    let dtype = known.unwrap_or(Dtype::I64);
+    dtype.bytes(most(dtype)).unwrap_or(u64::MAX)
+}
+
 fn most(dtype: Dtype) -> u64 {
     match dtype {
         Dtype::I64 | Dtype::I32 => MOST_INTEGERS,

@@ -5,6 +5,7 @@
 //! more than decoding does, and a file that is too heavy is turned away.
 
 use std::mem::size_of;
+use std::ops::Range;
 
 use crate::proto::{
     AttributeProto, DeviceConfigurationProto, FunctionProto, GraphProto, IntIntListEntryProto,
@@ -13,6 +14,7 @@ use crate::proto::{
     TensorAnnotation, TensorProto, TensorShapeProto, TrainingInfoProto, TypeProto, ValueInfoProto,
     tensor_proto, tensor_shape_proto, type_proto,
 };
+use crate::tensor::most_raw_bytes;
 
 /// How deep messages may be nested: as deep as the decoder goes.
 const MOST_LEVELS: usize = 100;
@@ -23,9 +25,70 @@ const FIELD: u64 = 32;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Malformed(pub(crate) &'static str);
 
-/// At least as many bytes as the decoded model takes, without what is not copied.
-pub(crate) fn weight(bytes: &[u8]) -> Result<u64, Malformed> {
-    walk(bytes, Kind::Model, 0)
+/// Bytes that the walk goes over from the first to the last.
+pub(crate) trait Source {
+    /// What can go wrong beside the form.
+    type Error: From<Malformed>;
+
+    /// Where it is.
+    fn at(&self) -> u64;
+
+    /// Takes the next byte, of which there is one.
+    fn byte(&mut self) -> Result<u8, Self::Error>;
+
+    /// Goes over bytes that somebody looks at later.
+    fn pass(&mut self, to: u64) -> Result<(), Self::Error>;
+
+    /// Goes past bytes that nobody looks at, unless they turn out to be wanted.
+    fn leave(&mut self, to: u64);
+
+    /// Some that were left, and are looked at after all.
+    fn want(&mut self, left: Range<u64>) -> Result<(), Self::Error>;
+}
+
+/// Bytes in memory.
+pub(crate) struct Memory<'b> {
+    bytes: &'b [u8],
+    at: usize,
+}
+
+impl<'b> Memory<'b> {
+    /// From the first on.
+    pub(crate) fn new(bytes: &'b [u8]) -> Self {
+        Memory { bytes, at: 0 }
+    }
+}
+
+impl Source for Memory<'_> {
+    type Error = Malformed;
+
+    fn at(&self) -> u64 {
+        self.at as u64
+    }
+
+    fn byte(&mut self) -> Result<u8, Malformed> {
+        self.at += 1;
+        Ok(self.bytes[self.at - 1])
+    }
+
+    fn pass(&mut self, to: u64) -> Result<(), Malformed> {
+        self.at = to as usize;
+        Ok(())
+    }
+
+    fn leave(&mut self, to: u64) {
+        self.at = to as usize;
+    }
+
+    fn want(&mut self, _: Range<u64>) -> Result<(), Malformed> {
+        Ok(())
+    }
+}
+
+/// At least as many bytes as the decoded model takes, without what is not copied. So many bytes are
+/// the file's.
+pub(crate) fn weight<S: Source>(source: &mut S, length: u64) -> Result<u64, S::Error> {
+    Walk { source }.message(Kind::Model, length, 0)
 }
 
 /// The messages, as far as they differ in what is inside of them.
@@ -102,62 +165,125 @@ fn inner(kind: Kind, field: u64) -> Option<(Kind, usize)> {
 }
 
 /// What a field takes that holds so many bytes and no message.
-fn plain(kind: Kind, field: u64, length: usize) -> u64 {
+fn plain(kind: Kind, field: u64, length: u64) -> u64 {
     match (kind, field) {
-        // Raw data are not copied.
-        (Kind::Tensor, 9) => FIELD,
         // Numbers of a byte each that become eight.
         (Kind::Tensor, 1 | 5 | 7 | 11)
         | (Kind::Attribute, 8)
-        | (Kind::Sharding | Kind::Pairs, 2) => FIELD + 8 * length as u64,
+        | (Kind::Sharding | Kind::Pairs, 2) => FIELD + 8 * length,
         // Text, or numbers that are as long in the file.
-        _ => FIELD + length as u64,
+        _ => FIELD + length,
     }
 }
 
-fn walk(bytes: &[u8], kind: Kind, level: usize) -> Result<u64, Malformed> {
-    if level > MOST_LEVELS {
-        return Err(Malformed("messages are nested too deeply"));
-    }
-    let mut rest = bytes;
-    let mut sum = 0;
-    // Groups are no longer in use; the decoder skips them, and so do we.
-    let mut groups = 0usize;
-    while !rest.is_empty() {
-        let key = varint(&mut rest)?;
-        let field = key >> 3;
-        match key & 7 {
-            0 => {
-                varint(&mut rest)?;
-                sum += 8;
-            }
-            1 => {
-                take(&mut rest, 8)?;
-                sum += 8;
-            }
-            2 => {
-                let length = varint(&mut rest)?;
-                let content = take(&mut rest, length)?;
-                if groups > 0 {
-                    continue;
-                }
-                sum += match inner(kind, field) {
-                    Some((inner, size)) => size as u64 + walk(content, inner, level + 1)?,
-                    None => plain(kind, field, content.len()),
-                };
-            }
-            3 => groups += 1,
-            4 => {
-                groups = groups.checked_sub(1).ok_or(Malformed("a group ends before it begins"))?;
-            }
-            5 => {
-                take(&mut rest, 4)?;
-                sum += 8;
-            }
-            _ => return Err(Malformed("a field is of no known wire type")),
+struct Walk<'s, S> {
+    source: &'s mut S,
+}
+
+/// What a tensor says of its data.
+#[derive(Default)]
+struct Data {
+    /// Where they are, once for each time that they are there: the last counts.
+    raw: Vec<Range<u64>>,
+    /// The number of their type.
+    dtype: Option<u64>,
+}
+
+impl<S: Source> Walk<'_, S> {
+    /// The weight of what is in a message that ends there.
+    fn message(&mut self, kind: Kind, end: u64, level: usize) -> Result<u64, S::Error> {
+        if level > MOST_LEVELS {
+            return Err(Malformed("messages are nested too deeply").into());
         }
+        let mut sum = 0;
+        let mut data = Data::default();
+        let mut tensors = 0;
+        // Groups are no longer in use; the decoder skips them, and so do we.
+        let mut groups = 0usize;
+        while self.source.at() < end {
+            let key = self.number(end)?;
+            let field = key >> 3;
+            match key & 7 {
+                0 => {
+                    let number = self.number(end)?;
+                    if (kind, field, groups) == (Kind::Tensor, 2, 0) {
+                        data.dtype = Some(number);
+                    }
+                    sum += 8;
+                }
+                wire @ (1 | 5) => {
+                    let stop = self.ahead(if wire == 1 { 8 } else { 4 }, end)?;
+                    self.source.pass(stop)?;
+                    sum += 8;
+                }
+                2 => {
+                    let length = self.number(end)?;
+                    let stop = self.ahead(length, end)?;
+                    tensors += usize::from((kind, field, groups) == (Kind::Attribute, 5, 0));
+                    match inner(kind, field).filter(|_| groups == 0) {
+                        Some((inner, size)) => {
+                            sum += size as u64 + self.message(inner, stop, level + 1)?;
+                        }
+                        None if (kind, field, groups) == (Kind::Tensor, 9, 0) => {
+                            data.raw.push(self.source.at()..stop);
+                            self.source.leave(stop);
+                            sum += FIELD;
+                        }
+                        None => {
+                            self.source.pass(stop)?;
+                            sum += if groups == 0 { plain(kind, field, length) } else { 0 };
+                        }
+                    }
+                }
+                3 => groups += 1,
+                4 => {
+                    let fault = Malformed("a group ends before it begins");
+                    groups = groups.checked_sub(1).ok_or(fault)?;
+                }
+                _ => return Err(Malformed("a field is of no known wire type").into()),
+            }
+        }
+        if groups > 0 {
+            return Err(Malformed("a group has no end").into());
+        }
+        // What they are together, nobody could say before both have been read.
+        if tensors > 1 {
+            return Err(Malformed("a tensor is in several parts").into());
+        }
+        self.want(data)?;
+        Ok(sum)
     }
-    if groups > 0 { Err(Malformed("a group has no end")) } else { Ok(sum) }
+
+    /// Data that are so few that they are read.
+    fn want(&mut self, data: Data) -> Result<(), S::Error> {
+        let most = most_raw_bytes(data.dtype);
+        for raw in data.raw.into_iter().filter(|raw| raw.end - raw.start <= most) {
+            self.source.want(raw)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a number that lies before that end.
+    fn number(&mut self, end: u64) -> Result<u64, S::Error> {
+        let mut value = 0;
+        for index in 0..10 {
+            if self.source.at() >= end {
+                return Err(Malformed("it ends inside of a number").into());
+            }
+            let byte = self.source.byte()?;
+            value |= u64::from(byte & 0x7f) << (7 * index);
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(Malformed("a number is too long").into())
+    }
+
+    /// Where so many bytes end, if that is before that end.
+    fn ahead(&self, length: u64, end: u64) -> Result<u64, S::Error> {
+        let stop = self.source.at().checked_add(length).filter(|stop| *stop <= end);
+        Ok(stop.ok_or(Malformed("it ends inside of a field"))?)
+    }
 }
 
 /// Takes a number off the front.

@@ -195,7 +195,7 @@ fn data_outside_of_the_file_are_told() {
 
 #[test]
 fn what_is_no_model_has_no_notes() {
-    let fault = |bytes: Vec<u8>| Annotated::new(bytes.into(), &Notes::default()).err();
+    let fault = |bytes: Vec<u8>| Annotated::new(Bytes::from(bytes), &Notes::default()).err();
     assert_eq!(fault(vec![0x08]), Some(OnnxError::Protobuf("it ends inside of a number".into())));
     // Two graphs, which readers take for one.
     let mut twice = encode(&parts()).to_vec();

@@ -1,17 +1,15 @@
 //! Control flow, planned: what has to live for how long, and that no iteration and no branch finds
 //! anything else than what it should.
 
-mod machine;
-
 use std::path::Path;
 
-use machine::Machine;
 use plimsoll::model::Model;
 use plimsoll::shape::{Bindings, Inferred, infer};
+use plimsoll::testing::Wrong;
 use plimsoll::{LoweringOptions, Options, Place, Plan, ScheduledGraph, Slot, plan};
 use plimsoll_onnx::proto::{GraphProto, ModelProto, NodeProto, TensorProto};
 use plimsoll_onnx::testing::{
-    BOOL, F32, I64, body, encode, graph, int, list, model, node, stored, value,
+    BOOL, F32, I64, OnnxMachine, body, encode, graph, int, list, model, node, stored, value,
 };
 use plimsoll_onnx::{load, read};
 use plimsoll_pack::testing::Rng;
@@ -123,6 +121,9 @@ struct Generator {
 
 type Known = (String, Vec<i64>);
 
+/// Inputs that decide which branch is taken.
+const CONDITIONS: [&str; 3] = ["c1", "c2", "c3"];
+
 impl Generator {
     fn name(&mut self) -> String {
         self.names += 1;
@@ -144,7 +145,7 @@ impl Generator {
         let mut scope: Vec<Known> =
             vec![("x".to_owned(), vec![4]), ("y".to_owned(), vec![4]), ("z".to_owned(), vec![9])];
         let mut inputs: Vec<_> = scope.iter().map(|known| value(&known.0, F32, &known.1)).collect();
-        inputs.push(value("condition", BOOL, &[]));
+        inputs.extend(CONDITIONS.map(|name| value(name, BOOL, &[])));
         let count = self.rng.within(3..9);
         let nodes = self.nodes(&mut scope, count, 2);
         let outputs = scope.iter().rev().take(2).map(|known| value(&known.0, F32, &known.1));
@@ -222,7 +223,8 @@ impl Generator {
         let otherwise = self.body(scope, depth, &[], &dims);
         let made = self.made(scope, &dims);
         let outputs: Vec<&str> = made.iter().map(String::as_str).collect();
-        node(&made[0], "If", &["condition"], &outputs)
+        let condition = CONDITIONS[self.rng.below(3) as usize];
+        node(&made[0], "If", &[condition], &outputs)
             .with(body("then_branch", then))
             .with(body("else_branch", otherwise))
     }
@@ -265,10 +267,20 @@ impl Generator {
     }
 }
 
-fn random_model(seed: u64) -> Model {
+fn random_model(seed: u64) -> (ModelProto, Inferred) {
     let mut generator = Generator { rng: Rng::new(seed), names: 0, stored: Vec::new() };
     let proto = generator.model();
-    read(encode(&proto)).unwrap_or_else(|error| panic!("seed {seed}: {error}"))
+    let model = read(encode(&proto)).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    let inferred = inferred(&model);
+    (proto, inferred)
+}
+
+/// Runs a plan some times; what is wrong, if anything is.
+fn run(proto: &ModelProto, inferred: &Inferred, plan: &Plan) -> Result<(), Wrong> {
+    let program = ScheduledGraph::new(&inferred.graph, &LoweringOptions::default());
+    let program = program.unwrap_or_else(|error| panic!("{error}"));
+    let mut machine = OnnxMachine::new(proto, &inferred.graph, &program, plan);
+    (0..4).try_for_each(|seed| machine.run(seed).map(drop))
 }
 
 #[test]
@@ -277,30 +289,25 @@ fn nothing_is_overwritten_that_is_still_read() {
     placed.place.inputs = true;
     placed.reclaim_inputs = true;
     for seed in 0..1500 {
-        let model = random_model(seed);
-        let inferred = inferred(&model);
+        let (proto, inferred) = random_model(seed);
         assert_eq!(inferred.refused, []);
         let options = if seed % 2 == 0 { dense() } else { placed.clone() };
         let plan = planned(&inferred, &options);
-        let mut machine = Machine::new(&model, &inferred.graph, &plan, seed);
-        for _ in 0..4 {
-            machine.run().unwrap_or_else(|fault| panic!("seed {seed}: {fault}"));
-        }
+        run(&proto, &inferred, &plan).unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}"));
     }
 }
 
 #[test]
 fn the_machine_sees_what_is_overwritten() {
     let found = (0..100).filter(|seed| {
-        let model = random_model(*seed);
-        let inferred = inferred(&model);
+        let (proto, inferred) = random_model(*seed);
         let mut plan = planned(&inferred, &dense());
         for place in &mut plan.places {
             if let Place::Bank(slot) = place {
                 slot.offset = 0;
             }
         }
-        Machine::new(&model, &inferred.graph, &plan, *seed).run().is_err()
+        run(&proto, &inferred, &plan).is_err()
     });
     let found = found.count();
     assert!(found > 80, "{found}");

@@ -9,8 +9,8 @@ use plimsoll_onnx::proto::{
     ValueInfoProto,
 };
 use plimsoll_onnx::testing::{
-    F32, I64, body, encode, float, fuzz_onnx, graph, import, int, ints, list, model, node, samples,
-    stored, tensor, text, typed, value,
+    F32, I64, body, encode, float, fuzz_onnx, fuzz_onnx_plan, graph, import, int, ints, list,
+    model, node, samples, stored, tensor, text, typed, value,
 };
 use plimsoll_onnx::{OnnxError, load, read};
 use plimsoll_pack::testing::Rng;
@@ -46,17 +46,15 @@ fn every_prefix_is_rejected_or_read() {
     }
 }
 
-#[test]
-fn mutated_models_never_panic() {
-    const ROUNDS: usize = 200_000;
+/// Runs a body over mutations of the small samples; how many were accepted.
+fn accepted(rounds: usize, body: fn(&[u8]) -> bool) -> usize {
     let seeds: Vec<Bytes> = samples()
         .iter()
         .map(|(_, model)| encode(model))
         .filter(|bytes| bytes.len() < 4096)
         .collect();
     let mut rng = Rng::new(1);
-    let mut accepted = 0;
-    for round in 0..ROUNDS {
+    let mutations = (0..rounds).filter(|round| {
         let mut bytes = seeds[round % seeds.len()].to_vec();
         for _ in 0..=rng.below(3) {
             let at = rng.below(bytes.len() as u64) as usize;
@@ -69,9 +67,23 @@ fn mutated_models_never_panic() {
                 _ => bytes.truncate(at + 1),
             }
         }
-        accepted += usize::from(fuzz_onnx(&bytes));
-    }
+        body(&bytes)
+    });
+    mutations.count()
+}
+
+#[test]
+fn mutated_models_never_panic() {
+    const ROUNDS: usize = 200_000;
+    let accepted = accepted(ROUNDS, fuzz_onnx);
     assert!(accepted > ROUNDS / 40, "only {accepted} mutations were still models");
+}
+
+#[test]
+fn mutated_models_are_rejected_or_planned_right() {
+    const ROUNDS: usize = 20_000;
+    let accepted = accepted(ROUNDS, fuzz_onnx_plan);
+    assert!(accepted > ROUNDS / 80, "only {accepted} mutations could be planned");
 }
 
 #[test]
@@ -109,7 +121,7 @@ fn messages_that_would_fill_the_memory_are_not_decoded() {
     prost::encoding::encode_varint(nodes.len() as u64, &mut bytes);
     bytes.extend(nodes);
     let start = Instant::now();
-    let error = read(bytes.into()).expect_err("a bomb").to_string();
+    let error = read(Bytes::from(bytes)).expect_err("a bomb").to_string();
     assert!(error.starts_with("not an ONNX model: its messages take "), "{error}");
     assert!(start.elapsed().as_secs() < 10);
 }
@@ -170,6 +182,13 @@ fn chain(length: usize, calls: usize) -> ModelProto {
 fn functions_that_grow_without_bound_are_rejected() {
     assert_eq!(read(encode(&chain(5, 3))).expect("243 nodes").body.nodes.len(), 243);
     assert_eq!(fault(&chain(40, 2)), "it would become more than 4294967296 bytes large");
+    // What is read is in proportion to the file.
+    assert_eq!(read(encode(&chain(16, 2))).expect("65536 nodes").body.nodes.len(), 65_536);
+    assert_eq!(
+        fault(&chain(20, 2)),
+        "its functions would become 1048576 nodes: at most 131072 are read"
+    );
+    assert_eq!(read(encode(&chain(1, 140_000))).expect("as many").body.nodes.len(), 140_000);
     assert!(read(encode(&chain(60, 1))).is_ok());
     assert_eq!(fault(&chain(70, 1)), "node `call` (F65): it is nested too deeply");
     assert_eq!(fault(&chain(100_000, 1)), "node `call` (F65): it is nested too deeply");

@@ -13,7 +13,7 @@ use plimsoll::{LoweringOptions, Options, ScheduledGraph, plan};
 fn planned(file: &str, symbol: &str, least: u64, most: u64) -> (u64, Proof) {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
     let bytes = std::fs::read(corpus.join(file)).expect("a model of the corpus");
-    let model = plimsoll_onnx::read(bytes.into()).expect("a model");
+    let model = plimsoll_onnx::read(bytes::Bytes::from(bytes)).expect("a model");
     let at = |size: u64| Bindings {
         symbols: [(symbol.to_owned(), size)].into_iter().collect(),
         ..Bindings::default()

@@ -3,7 +3,9 @@
 //! For the first output of each node the notes are `lifetime_start` and `lifetime_end` (points),
 //! `inplace` and `inplace_input`, `memory_group` (the buffer), `offset` and `bank`; for the output
 //! at index `i` beyond the first, the same with `.i` behind. Values that are in no bank have the
-//! bank `external` or `elided`. Applying the same plan twice changes nothing, and says so.
+//! bank `external` or `elided`. A node that is a step has its place in the planned order as
+//! `position`, since that need not be the order in which the nodes are written down. Applying the same
+//! plan twice changes nothing, and says so.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +15,7 @@ use crate::plan::{Place, Plan};
 use crate::scheduled::ScheduledGraph;
 
 /// The names of the notes.
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 8] = [
     "bank",
     "inplace",
     "inplace_input",
@@ -21,6 +23,7 @@ const KEYS: [&str; 7] = [
     "lifetime_start",
     "memory_group",
     "offset",
+    "position",
 ];
 
 /// What a plan says of each node.
@@ -65,8 +68,11 @@ fn is_ours(key: &str) -> bool {
 #[must_use]
 pub fn annotate(program: &ScheduledGraph<'_>, plan: &Plan) -> Annotations {
     let graph = program.graph();
-    let notes = graph.nodes().iter().map(|node| {
-        let mut notes = BTreeMap::new();
+    let positions = positions(program, plan);
+    let notes = graph.node_ids().map(|id| {
+        let node = graph.node(id);
+        let position = positions[id.index()].map(|at| ("position".to_owned(), at.to_string()));
+        let mut notes: BTreeMap<String, String> = position.into_iter().collect();
         for (index, value) in node.results().enumerate() {
             let behind = if index == 0 { String::new() } else { format!(".{index}") };
             for (key, note) in value_notes(graph, plan, value) {
@@ -76,6 +82,22 @@ pub fn annotate(program: &ScheduledGraph<'_>, plan: &Plan) -> Annotations {
         notes
     });
     Annotations { notes: notes.collect() }
+}
+
+/// The position of each node in the planned order, by node; `None` for those that are no steps.
+#[must_use]
+pub fn positions(program: &ScheduledGraph<'_>, plan: &Plan) -> Vec<Option<usize>> {
+    let mut positions = vec![None; program.graph().nodes().len()];
+    for (position, step) in plan.schedule.iter().enumerate() {
+        positions[program.node_of(*step).index()] = Some(position);
+    }
+    positions
+}
+
+/// Whether a plan runs the nodes in the order in which they are written down.
+#[must_use]
+pub fn keeps_order(program: &ScheduledGraph<'_>, plan: &Plan) -> bool {
+    plan.schedule.is_sorted_by_key(|step| program.node_of(*step))
 }
 
 /// What a plan says of one value, by key.
@@ -112,7 +134,7 @@ pub fn value_notes(graph: &Graph, plan: &Plan, value: ValueId) -> Vec<(&'static 
 mod tests {
     use super::*;
     use crate::plan::{Bank, Buffer, Derivation, Member, Slot};
-    use crate::{BankId, BufferId, LiveRange, LoweringOptions, Point, text};
+    use crate::{BankId, BufferId, LiveRange, LoweringOptions, Point, StepId, text};
 
     const TEXT: &str = "plim 1
 input x: f32[4]
@@ -125,13 +147,13 @@ output d
 
     fn plan() -> Plan {
         let live = |start, end| LiveRange::new(Point(start), Point(end));
-        let slot = |offset, bytes| Slot { bank: BankId(0), offset, bytes };
+        let slot = |offset, bytes| Slot::new(BankId(0), offset, bytes);
         let member = |buffer, start, end, took_over| {
             let live = live(start, end);
             Some(Member { buffer: BufferId(buffer), offset: 0, live, took_over })
         };
         Plan {
-            schedule: Vec::new(),
+            schedule: vec![StepId(0), StepId(1), StepId(2)],
             places: vec![
                 Place::External,
                 Place::Bank(slot(0, 16)),
@@ -177,10 +199,10 @@ output d
             pairs(1).join(" "),
             "bank=arena bank.1=arena inplace=true inplace.1=false inplace_input=a lifetime_end=6 \
              lifetime_end.1=4 lifetime_start=3 lifetime_start.1=3 memory_group=0 memory_group.1=1 \
-             offset=0 offset.1=64"
+             offset=0 offset.1=64 position=1"
         );
         assert_eq!(pairs(2).join(" "), "bank=elided");
-        assert_eq!(pairs(3).join(" "), "bank=external inplace=false offset=4");
+        assert_eq!(pairs(3).join(" "), "bank=external inplace=false offset=4 position=2");
         assert!(notes.apply(&mut graph), "the first time changes something");
         assert!(!notes.apply(&mut graph), "the second time does not");
         assert_eq!(graph.node(NodeId(0)).notes["offset"], "0");

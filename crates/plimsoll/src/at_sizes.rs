@@ -125,11 +125,17 @@ impl<'p, 'g> There<'p, 'g> {
                 let value = self.value_name(value).into_owned();
                 return Err(DoesNotHold::Larger { value, bytes, planned });
             }
+            // What is kept free behind it here is kept free there.
+            let behind = match plan.places[value.index()] {
+                Place::Bank(slot) => slot.reserved.saturating_sub(slot.bytes),
+                _ => 0,
+            };
             plan.places[value.index()] =
                 match (plan.places[value.index()], plan.places[root.index()]) {
                     (Place::Bank(_), Place::Bank(slot)) => {
                         let bytes = layout.hull(Span::new(0, bytes)).len();
-                        Place::Bank(Slot { offset: slot.offset + offset, bytes, ..slot })
+                        let reserved = bytes.saturating_add(behind);
+                        Place::Bank(Slot { offset: slot.offset + offset, bytes, reserved, ..slot })
                     }
                     (Place::Outside { .. }, Place::Outside { root, offset: at }) => {
                         Place::Outside { root, offset: at + offset }
@@ -145,8 +151,10 @@ impl<'p, 'g> There<'p, 'g> {
             });
             let scratch = plan.scratch.iter().flatten().map(|slot| (*slot, 0));
             let here = guarded.chain(scratch).filter(|(slot, _)| slot.bank.index() == index);
-            bank.bytes =
-                here.map(|(slot, guard)| slot.offset + slot.bytes + guard).max().unwrap_or(0);
+            let end = |(slot, guard): (Slot, u64)| {
+                slot.offset.saturating_add(slot.reserved.max(slot.bytes.saturating_add(guard)))
+            };
+            bank.bytes = here.map(end).max().unwrap_or(0);
         }
         Ok(plan)
     }
@@ -192,6 +200,10 @@ impl Program for There<'_, '_> {
 
     fn after(&self, step: StepId) -> Cow<'_, [StepId]> {
         self.planned.after(step)
+    }
+
+    fn flows_from(&self, step: StepId) -> Cow<'_, [StepId]> {
+        self.planned.flows_from(step)
     }
 
     fn value_name(&self, value: ValueId) -> Cow<'_, str> {

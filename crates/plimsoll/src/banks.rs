@@ -9,9 +9,10 @@ use std::fmt;
 
 use plimsoll_pack::exact;
 use plimsoll_pack::{
-    BufferId as PackedId, Life, Limit, Problem, Status, Sweep, Watch, solve_watched,
+    BufferId as PackedId, Life, Limit, Outcome, Problem, Solution, Sweep, Watch, solve_watched,
 };
 
+use crate::align::common_multiple;
 use crate::door::Checked;
 use crate::liveness::reserved;
 use crate::lower::{Item, What, conflicts, life};
@@ -98,6 +99,31 @@ fn borrowed(checked: &Checked<'_>, options: &Options) -> BTreeMap<String, Vec<Sh
     by_bank
 }
 
+/// A packing of a bank's items.
+struct Packed {
+    solution: Option<Solution>,
+    arena_bytes: u64,
+    lower_bound_bytes: u64,
+    limit: Option<Limit>,
+    won_by: String,
+}
+
+impl Packed {
+    fn new(outcome: Outcome, lower_bound_bytes: u64) -> Self {
+        Packed {
+            solution: outcome.solution,
+            arena_bytes: outcome.arena_bytes,
+            lower_bound_bytes,
+            // Bytes in holes are beyond the rules.
+            limit: match outcome.limit {
+                Some(limit) => Some(limit),
+                None => (outcome.arena_bytes > lower_bound_bytes).then_some(Limit::Rules),
+            },
+            won_by: outcome.won_by.map_or(String::new(), |rule| rule.to_string()),
+        }
+    }
+}
+
 struct Filling<'a, 'p, 'w> {
     checked: &'a Checked<'p>,
     items: &'a [Item],
@@ -123,7 +149,7 @@ impl Filling<'_, '_, '_> {
             self.evict(&mut inside, &mut outside, capacity)?;
         }
         let problem = self.problem(&inside)?;
-        let outcome = solve_watched(&problem, &self.options.pack, self.watch);
+        let outcome = self.solve(&problem, &inside);
         // What another plan lends never overlaps itself, or it would not be a plan.
         let Some(solution) = outcome.solution else { return Err(Refusal::NoRoom(inside)) };
         for (index, item) in inside.iter().enumerate() {
@@ -135,11 +161,35 @@ impl Filling<'_, '_, '_> {
             name,
             capacity: self.spec.capacity,
             bytes: outcome.arena_bytes,
-            lower_bound_bytes: outcome.lower_bound.bytes,
-            optimal: outcome.status == Status::Optimal,
+            lower_bound_bytes: outcome.lower_bound_bytes,
+            optimal: outcome.arena_bytes == outcome.lower_bound_bytes,
             limit: outcome.limit,
-            won_by: outcome.won_by.map_or(String::new(), |a| a.to_string()),
+            won_by: outcome.won_by,
         })
+    }
+
+    /// Packs the items. Where they have gaps, which exact search does not know, they are packed
+    /// without them too: what keeps bytes apart for longer than needed is right as well.
+    fn solve(&mut self, problem: &Problem, inside: &[usize]) -> Packed {
+        let outcome = solve_watched(problem, &self.options.pack, self.watch);
+        let items = || inside.iter().map(|item| &self.items[*item]);
+        let mut bound = outcome.lower_bound.bytes;
+        if items().any(|item| !item.holes.is_empty()) {
+            bound = bound.min(needed_bytes(problem, items()));
+        }
+        let has_gaps = problem.buffers().iter().any(|buffer| !buffer.gaps.is_empty());
+        let mut best = Packed::new(outcome, bound);
+        if has_gaps && best.arena_bytes > bound && problem.conflicts().is_none() {
+            let whole =
+                |b: &plimsoll_pack::Buffer| plimsoll_pack::Buffer { gaps: Vec::new(), ..b.clone() };
+            let whole = Problem::new(problem.buffers().iter().map(whole).collect());
+            let whole = whole.expect("lives without gaps are as valid");
+            let outcome = solve_watched(&whole, &self.options.pack, self.watch);
+            if outcome.solution.is_some() && outcome.arena_bytes < best.arena_bytes {
+                best = Packed::new(outcome, bound);
+            }
+        }
+        best
     }
 
     fn takes(&self, item: &Item) -> bool {
@@ -161,7 +211,7 @@ impl Filling<'_, '_, '_> {
             if let (Some(section), true) = (section, load > capacity) {
                 evicted = self.largest_alive(inside, sweep.life_of(section), load - capacity);
             } else {
-                let outcome = solve_watched(&problem, &self.options.pack, self.watch);
+                let outcome = self.solve(&problem, inside);
                 if outcome.arena_bytes <= capacity {
                     return Ok(());
                 }
@@ -202,7 +252,7 @@ impl Filling<'_, '_, '_> {
         let mut buffers: Vec<plimsoll_pack::Buffer> = Vec::with_capacity(inside.len());
         for item in inside {
             let mut buffer = self.items[*item].buffer.clone();
-            buffer.align = buffer.align.max(self.spec.align.unwrap_or(1));
+            buffer.align = common_multiple(buffer.align, self.spec.align.unwrap_or(1));
             buffers.push(buffer);
         }
         for slot in self.lent {
@@ -216,6 +266,30 @@ impl Filling<'_, '_, '_> {
             None => problem,
         })
     }
+}
+
+/// The most bytes that are needed at a time, without those in holes; or the largest item, if that
+/// is more.
+fn needed_bytes<'a>(problem: &Problem, items: impl Iterator<Item = &'a Item>) -> u64 {
+    let mut changes: BTreeMap<i64, i64> = BTreeMap::new();
+    let mut add = |life: Life, bytes: u64, sign: i64| {
+        let bytes = sign * bytes.cast_signed();
+        *changes.entry(life.start).or_insert(0) += bytes;
+        *changes.entry(life.end).or_insert(0) -= bytes;
+    };
+    for piece in problem.buffers().iter().flat_map(plimsoll_pack::Buffer::pieces) {
+        add(piece.life, piece.span.len(), 1);
+    }
+    for (life, hole) in items.flat_map(|item| &item.holes) {
+        add(*life, *hole, -1);
+    }
+    let mut needed = 0;
+    let loads = changes.values().map(|change| {
+        needed += change;
+        needed
+    });
+    let most = loads.max().unwrap_or(0).cast_unsigned();
+    problem.buffers().iter().map(|buffer| buffer.size).fold(most, u64::max)
 }
 
 /// Whether a bank takes an item, as long as there is room.
@@ -299,7 +373,7 @@ pub(crate) fn no_room(
     };
     let all: Vec<plimsoll_pack::Buffer> = items.iter().map(|item| item.buffer.clone()).collect();
     let problem = Problem::new(all).expect("it was packed in parts");
-    let lower_bound_bytes = Sweep::new(&problem).peak().0;
+    let lower_bound_bytes = needed_bytes(&problem, items.iter());
     let mut misfit = None;
     if let [BankSpec { capacity: Some(capacity), align, repeat: false, roles, .. }] =
         options.banks.as_slice()
@@ -307,7 +381,8 @@ pub(crate) fn no_room(
         && options.shared.is_none()
     {
         let align = align.unwrap_or(1);
-        let aligned = |b: &plimsoll_pack::Buffer| b.clone().aligned(b.align.max(align));
+        let aligned =
+            |b: &plimsoll_pack::Buffer| b.clone().aligned(common_multiple(b.align, align));
         let aligned = problem.buffers().iter().map(aligned).collect();
         let problem = Problem::new(aligned).expect("it was packed in parts");
         let mut search = exact::Options::default();

@@ -4,13 +4,15 @@
 //! A search minimises the bytes alive, and a packing can make more of them. So what was found is
 //! held against the graph as it is by what counts: the arena.
 
-use crate::concat::{join_concats, moved_bytes};
+use std::ops::ControlFlow;
+
+use crate::concat::{join_concats_watched, moved_bytes};
 use crate::graph::{Graph, NodeId};
 use crate::ids::StepId;
 use crate::options::Options;
 use crate::pipeline::arena_bytes;
 use crate::program::{Execution, Program};
-use crate::schedule::{OrderEffort, Schedule, search_steps};
+use crate::schedule::{OrderEffort, Pulse, Schedule, search_steps};
 use crate::scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
 
 /// What is tried to make a graph's arena smaller.
@@ -29,7 +31,8 @@ pub struct Best {
     pub graph: Graph,
     /// What came of the search for an order, if there was one.
     pub ordering: Option<Ordering>,
-    /// The concats whose copies have vanished.
+    /// The concats whose copies have vanished, in the order in which they were taken: the graph
+    /// depends on it.
     pub vanished: Vec<NodeId>,
     /// The bytes that are moved in a run by steps that do nothing else.
     pub moved_bytes: u64,
@@ -44,7 +47,18 @@ pub fn best(
     options: &Options,
     tries: Tries,
 ) -> Result<Best, LoweringError> {
-    let (ordering, bytes) = ordered(graph, lowering, options, tries)?;
+    best_watched(graph, lowering, options, tries, &mut || ControlFlow::Continue(()))
+}
+
+/// The same, while somebody is asked now and then whether to go on; what was found by then is kept.
+pub fn best_watched(
+    graph: &Graph,
+    lowering: &LoweringOptions,
+    options: &Options,
+    tries: Tries,
+    pulse: &mut Pulse<'_>,
+) -> Result<Best, LoweringError> {
+    let (ordering, bytes) = ordered(graph, lowering, options, tries, pulse)?;
     let moved = moved_bytes(graph, &lowering.kernels);
     let plain = || Best {
         graph: graph.clone(),
@@ -53,14 +67,14 @@ pub fn best(
         moved_bytes: moved,
         moved_before: moved,
     };
-    if !tries.join {
+    if !tries.join || pulse().is_break() {
         return Ok(plain());
     }
-    let joined = join_concats(graph, lowering, options);
+    let joined = join_concats_watched(graph, lowering, options, pulse);
     if joined.vanished.is_empty() {
         return Ok(plain());
     }
-    let (other, joined_bytes) = ordered(&joined.graph, lowering, options, tries)?;
+    let (other, joined_bytes) = ordered(&joined.graph, lowering, options, tries, pulse)?;
     let worse = match (joined_bytes, bytes) {
         (Some(joined), Some(plain)) => joined > plain,
         (joined, _) => joined.is_none(),
@@ -77,18 +91,19 @@ pub fn best(
     })
 }
 
-/// The best order of a graph, and its arena, if there is a plan.
+/// The best order of a graph, if one is searched for, and its arena, if there is a plan.
 fn ordered(
     graph: &Graph,
     lowering: &LoweringOptions,
     options: &Options,
     tries: Tries,
+    pulse: &mut Pulse<'_>,
 ) -> Result<(Option<Ordering>, Option<u64>), LoweringError> {
     let program = ScheduledGraph::new(graph, lowering)?;
-    let ordering = tries.order.and_then(|effort| best_order(&program, options, effort));
-    let steps = ordering.as_ref().and_then(|ordering| ordering.steps.clone());
-    let bytes = arena(&program, Options { schedule: steps, ..options.clone() });
-    Ok((ordering, bytes))
+    Ok(match tries.order {
+        Some(effort) => best_of_orders(&program, options, effort, pulse),
+        None => (None, arena(&program, options.clone(), pulse)),
+    })
 }
 
 /// What came of a search for an order.
@@ -109,28 +124,39 @@ pub fn best_order(
     options: &Options,
     effort: OrderEffort,
 ) -> Option<Ordering> {
-    if program.execution() != Execution::InOrder {
-        return None;
+    best_of_orders(program, options, effort, &mut || ControlFlow::Continue(())).0
+}
+
+/// The same, with the arena of that order, if there is a plan.
+fn best_of_orders(
+    program: &ScheduledGraph<'_>,
+    options: &Options,
+    effort: OrderEffort,
+    pulse: &mut Pulse<'_>,
+) -> (Option<Ordering>, Option<u64>) {
+    let in_order = program.execution() == Execution::InOrder;
+    let schedule = if in_order { search_steps(program, options, effort, pulse) } else { None };
+    let own = arena(program, options.clone(), pulse);
+    let Some(schedule) = schedule else { return (None, own) };
+    if schedule.peak_bytes >= schedule.own_peak_bytes {
+        return (Some(Ordering { steps: None, schedule }), own);
     }
-    let schedule = search_steps(program, options, effort);
     let steps: Vec<StepId> = schedule.order.iter().filter_map(|n| program.step_of(*n)).collect();
-    let lower = schedule.peak_bytes < schedule.own_peak_bytes;
-    let is_better = lower && {
-        let own = arena(program, options.clone());
-        let found = arena(program, Options { schedule: Some(steps.clone()), ..options.clone() });
-        // Whatever fits is better than what does not.
-        found.is_some_and(|found| own.is_none_or(|own| found < own))
-    };
-    Some(Ordering { steps: is_better.then_some(steps), schedule })
+    let found = Options { schedule: Some(steps.clone()), ..options.clone() };
+    let found = arena(program, found, pulse);
+    // Whatever fits is better than what does not.
+    let is_better = found.is_some_and(|found| own.is_none_or(|own| found < own));
+    let bytes = if is_better { found } else { own };
+    (Some(Ordering { steps: is_better.then_some(steps), schedule }), bytes)
 }
 
 /// How much work a plan may take that is only compared with others.
 const COMPARED: u64 = 2_000_000;
 
 /// The arena of a plan, if there is one.
-fn arena(program: &ScheduledGraph<'_>, mut options: Options) -> Option<u64> {
+fn arena(program: &ScheduledGraph<'_>, mut options: Options, pulse: &mut Pulse<'_>) -> Option<u64> {
     options.pack.work = Some(options.pack.work.unwrap_or(COMPARED).min(COMPARED));
-    arena_bytes(program, &options).ok()
+    arena_bytes(program, &options, pulse).ok()
 }
 
 #[cfg(test)]
@@ -157,7 +183,7 @@ mod tests {
         let (names, ordering) = ordered(BRANCHES).unwrap();
         assert_eq!(names, ["a", "c", "b", "d", "y"]);
         let Schedule { own_peak_bytes, peak_bytes, arena_bound_bytes, .. } = ordering.schedule;
-        assert_eq!((own_peak_bytes, peak_bytes, arena_bound_bytes), (2112, 1152, 1088));
+        assert_eq!((own_peak_bytes, peak_bytes, arena_bound_bytes), (2112, 1152, 1152));
     }
 
     #[test]
@@ -166,7 +192,7 @@ mod tests {
             ordered("input x: f32[16]\na: f32[16] = exp(x)\nb: f32[16] = exp(a)\noutput b\n")
                 .unwrap();
         assert_eq!((names.len(), ordering.steps), (0, None));
-        assert!(ordering.schedule.is_optimal());
+        assert!(ordering.schedule.is_settled);
     }
 
     #[test]

@@ -18,16 +18,22 @@
 //! so: values with an alignment, a guard or a size of their own stay where they are, and kernels
 //! that do not work in place either, whose nodes write bytes of their own, are left alone.
 
+mod told;
+
+use std::ops::ControlFlow;
+
+pub use told::{JoinError, joined_as_told};
+
 use crate::graph::{
     Aliases, End, Graph, GraphBuilder, GraphError, Node, NodeId, Value, ValueFault,
 };
 use crate::ids::ValueId;
 use crate::kernels::Kernels;
-use crate::op::Op;
+use crate::op::{Cut, Op};
 use crate::options::Options;
 use crate::pipeline::arena_bytes;
 use crate::program::{AccessKind, Execution, Layout, Role, Rows, Storage, View};
-use crate::schedule::topological_order;
+use crate::schedule::{Pulse, topological_order};
 use crate::scheduled::{LoweringOptions, ScheduledGraph};
 use crate::shape::product;
 
@@ -39,7 +45,8 @@ const MOST_PLANS: usize = 64;
 pub struct Joined {
     /// The graph, with concats elided. Ids are as before.
     pub graph: Graph,
-    /// The concats that are no steps any more, and the splits and slices that are views.
+    /// The concats that are no steps any more, and the splits and slices that are views; in the order
+    /// in which they were taken, on which the graph depends.
     pub vanished: Vec<NodeId>,
     /// The bytes that steps which only move bytes wrote in a run before.
     pub moved_before: u64,
@@ -53,15 +60,21 @@ pub struct Joined {
 /// one fewer than in the best so far. The smallest arena counts, then the fewest bytes moved.
 #[must_use]
 pub fn join_concats(graph: &Graph, lowering: &LoweringOptions, options: &Options) -> Joined {
-    let mut comparing = Comparing { graph, lowering, options: options.clone(), plans: 0 };
+    join_concats_watched(graph, lowering, options, &mut || ControlFlow::Continue(()))
+}
+
+/// The same, while somebody is asked now and then whether to go on.
+pub(crate) fn join_concats_watched(
+    graph: &Graph,
+    lowering: &LoweringOptions,
+    options: &Options,
+    pulse: &mut Pulse<'_>,
+) -> Joined {
+    let mut comparing = Comparing { graph, lowering, options: options.clone(), plans: 0, pulse };
     comparing.options.pack.work = Some(0);
-    let named = |value: &ValueId| lowering.sizes.contains_key(&graph.value(*value).name);
     let boundary = |value: &ValueId| !options.place.outputs && graph.outputs().contains(value);
-    let mut candidates = concat_candidates(graph, &lowering.kernels);
-    candidates.retain(|node| {
-        let node = graph.node(*node);
-        !node.reads().chain(node.results()).any(|value| named(&value) || boundary(&value))
-    });
+    let mut candidates = sized_candidates(graph, lowering);
+    candidates.retain(|node| !touched(graph, *node).any(|value| boundary(&value)));
     let mut chosen = Vec::new();
     let mut best = comparing.cost(&chosen);
     let all = comparing.cost(&candidates);
@@ -69,7 +82,7 @@ pub fn join_concats(graph: &Graph, lowering: &LoweringOptions, options: &Options
         (chosen, best) = (candidates.clone(), all);
     }
     for candidate in candidates {
-        if comparing.plans >= MOST_PLANS {
+        if comparing.plans >= MOST_PLANS || (comparing.pulse)().is_break() {
             break;
         }
         let mut toggled = chosen.clone();
@@ -89,28 +102,30 @@ pub fn join_concats(graph: &Graph, lowering: &LoweringOptions, options: &Options
         joined.node(*node).elided && !graph.node(*node).elided
             || after.is_pure_view(*node) && !before.is_pure_view(*node)
     };
+    chosen.retain(vanished);
     Joined {
-        vanished: joined.node_ids().filter(vanished).collect(),
+        vanished: chosen,
         moved_before: moved_bytes(graph, &lowering.kernels),
         moved: moved_bytes(&joined, &lowering.kernels),
         graph: joined,
     }
 }
 
-struct Comparing<'a> {
+struct Comparing<'a, 'p> {
     graph: &'a Graph,
     lowering: &'a LoweringOptions,
     options: Options,
     plans: usize,
+    pulse: &'a mut Pulse<'p>,
 }
 
-impl Comparing<'_> {
+impl Comparing<'_, '_> {
     /// The arena without these concats, and the bytes that are moved; nothing if there is no plan.
     fn cost(&mut self, chosen: &[NodeId]) -> Option<(u64, u64)> {
         self.plans += 1;
         let graph = without_concats(self.graph, &self.lowering.kernels, chosen).ok()?;
         let program = ScheduledGraph::new(&graph, self.lowering).ok()?;
-        let arena = arena_bytes(&program, &self.options).ok()?;
+        let arena = arena_bytes(&program, &self.options, self.pulse).ok()?;
         Some((arena, moved_bytes(&graph, &self.lowering.kernels)))
     }
 }
@@ -150,6 +165,20 @@ pub fn concat_candidates(graph: &Graph, kernels: &Kernels) -> Vec<NodeId> {
         .collect();
     candidates.sort_by_key(|(bytes, node)| (std::cmp::Reverse(*bytes), *node));
     candidates.into_iter().map(|(_, node)| node).collect()
+}
+
+/// The same, but for nodes whose operands have sizes of their own: parts of an output are as large as
+/// their types and shapes say.
+fn sized_candidates(graph: &Graph, lowering: &LoweringOptions) -> Vec<NodeId> {
+    let sized = |value: ValueId| lowering.sizes.contains_key(&graph.value(value).name);
+    let mut candidates = concat_candidates(graph, &lowering.kernels);
+    candidates.retain(|node| !touched(graph, *node).any(sized));
+    candidates
+}
+
+/// The operands of a node.
+fn touched(graph: &Graph, node: NodeId) -> impl Iterator<Item = ValueId> + '_ {
+    graph.node(node).reads().chain(graph.node(node).results())
 }
 
 /// What nodes and operands must be like to do without copies.
@@ -382,12 +411,11 @@ fn row_views(graph: &Graph, id: NodeId) -> Option<Vec<(ValueId, View)>> {
             Some(views)
         }
         Op::Slice { cuts } => {
-            let mut cut = cuts.iter().filter(|cut| dims.get(cut.axis) != Some(&cut.len));
+            let is_part = |cut: &&Cut| !dims.get(cut.axis).is_some_and(|dim| cut.keeps_all(*dim));
+            let mut cut = cuts.iter().filter(is_part);
             let (cut, None) = (cut.next()?, cut.next()) else { return None };
             let output = node.outputs.first().copied()??;
-            (cut.step == 1)
-                .then(|| part(output, cut.axis, cut.start, cut.len))?
-                .map(|view| vec![view])
+            cut.is_run().then(|| part(output, cut.axis, cut.start, cut.len))?.map(|view| vec![view])
         }
         Op::Expand => {
             let output = node.outputs.first().copied()??;

@@ -208,8 +208,9 @@ impl Donating<'_> {
             let (input, output) = (self.name(input), self.name(output));
             return Err(DonationError::Grows { input, output });
         }
+        let part = way.part.map(|_| input);
         for link in &way.links {
-            self.check_readers(link)?;
+            self.check_readers(link, part)?;
         }
         Ok(way)
     }
@@ -334,10 +335,14 @@ impl Donating<'_> {
         node.reads().filter(in_bytes).count() > same || scatters && same > 1
     }
 
-    /// Nobody reads what a node writes over once it has, or fetches it.
-    fn check_readers(&self, link: &Link) -> Result<(), DonationError> {
-        let root = self.aliases.resolve(link.input).root;
-        let in_bytes = |value: ValueId| self.aliases.resolve(value).root == root;
+    /// Nobody reads what a node writes over once it has, or fetches it; that includes the input, if it
+    /// is a part of that.
+    fn check_readers(&self, link: &Link, part: Option<ValueId>) -> Result<(), DonationError> {
+        let own = self.aliases.resolve(link.input).root;
+        let in_bytes = |value: ValueId| {
+            let root = self.aliases.resolve(value).root;
+            root == own || Some(root) == part
+        };
         if let Some(output) = self.graph.outputs().iter().find(|value| in_bytes(**value)) {
             let (input, output) = (self.name(link.input), self.name(*output));
             return Err(DonationError::FetchedToo { input, output });

@@ -3,6 +3,8 @@
 //!
 //! Cost: O(steps + values + accesses), and the happens-before closure where steps are not in order.
 
+mod written;
+
 use plimsoll_pack::Span;
 
 use crate::fault::{Fault, ProgramError};
@@ -48,7 +50,7 @@ pub(crate) struct Rooted {
 }
 
 impl Rooted {
-    fn layout(&self) -> Layout {
+    pub(crate) fn layout(&self) -> Layout {
         Layout { first: self.offset, rows: self.rows }
     }
 
@@ -64,8 +66,10 @@ pub(crate) struct Touch {
     pub(crate) step: StepId,
     pub(crate) value: ValueId,
     pub(crate) kind: AccessKind,
-    /// Which bytes of the root.
+    /// Which bytes of the root, from the first to the last.
     pub(crate) span: Span,
+    /// Which bytes of the value.
+    pub(crate) within: Span,
     /// From when it may begin until it is certainly over.
     pub(crate) live: LiveRange,
     /// The step with which it may begin, and the one with which it is over: `None` for the run.
@@ -133,6 +137,7 @@ pub(crate) fn check<'p>(
     read_steps(&mut checked)?;
     check_order(&checked)?;
     check_written_before_read(&checked)?;
+    written::check(&checked)?;
     if program.execution() != Execution::InOrder {
         if let Some(part) = checked.filled_parts().next() {
             return Err(Fault::FilledPart(part).named(program));
@@ -230,6 +235,25 @@ fn read_steps(checked: &mut Checked<'_>) -> Result<(), ProgramError> {
             let touch = touch(checked, step, access).map_err(|fault| fault.named(program))?;
             checked.accesses.push(touch);
         }
+        check_read_once(checked, step).map_err(|fault| fault.named(program))?;
+    }
+    Ok(())
+}
+
+/// In place is a matter of one read: the latest accesses, which are the step's, have no other of
+/// the same bytes of a value that the step overwrites.
+fn check_read_once(checked: &Checked<'_>, step: StepId) -> Result<(), Fault> {
+    let own = checked.accesses.iter().rposition(|touch| touch.step != step).map_or(0, |at| at + 1);
+    for overwrite in &checked.overwrites[step.index()] {
+        let Overwrite { output, input, .. } = *overwrite;
+        let is_read = |touch: &&Touch| touch.value == input && touch.kind == AccessKind::Read;
+        let reads: Vec<&Touch> = checked.accesses[own..].iter().filter(is_read).collect();
+        let again = |(at, read): (usize, &&Touch)| {
+            reads[..at].iter().any(|before| before.span.meets(read.span))
+        };
+        if reads.iter().enumerate().any(again) {
+            return Err(Fault::OverwriteReadTwice { step, output, input });
+        }
     }
     Ok(())
 }
@@ -294,6 +318,7 @@ fn touch(checked: &Checked<'_>, step: StepId, access: &Access) -> Result<Touch, 
         value,
         kind,
         span: layout.hull(within),
+        within,
         live: LiveRange::new(begin, over),
         first: from.unwrap_or(step),
         last,
@@ -301,10 +326,11 @@ fn touch(checked: &Checked<'_>, step: StepId, access: &Access) -> Result<Touch, 
     })
 }
 
-/// Declared waits hold in the schedule.
+/// Declared waits hold in the schedule, and data flow forwards in it.
 fn check_order(checked: &Checked<'_>) -> Result<(), ProgramError> {
     for step in &checked.schedule {
-        for needs in checked.program.after(*step).iter() {
+        let flowing = checked.program.flows_from(*step);
+        for needs in checked.program.after(*step).iter().chain(flowing.iter()) {
             let fail = |fault: Fault| fault.named(checked.program);
             let place = checked.position.get(needs.index());
             let place = place.ok_or_else(|| fail(Fault::UnknownStep(*needs)))?;

@@ -15,7 +15,7 @@
 
 use crate::dtype::Dtype;
 use crate::op::{Cut, Op};
-use crate::shape::{Dim, Shape, count, product, sum, times};
+use crate::shape::{Dim, Shape, broadcast, count, product, sum, times};
 
 /// An operand as the table sees it.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +77,7 @@ pub fn effect(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Effect 
         Op::Scatter | Op::UpdateSlice | Op::Variadic => {
             Effect { scatters: true, ..elementwise(&[0]) }
         }
-        Op::Binary => elementwise(&[0, 1]),
+        Op::Binary | Op::ByRows => elementwise(&[0, 1]),
         Op::Where => elementwise(&[1, 2, 0]),
         Op::Quantize => converting(),
         Op::Cast => Effect { views: known(), ..converting() },
@@ -170,6 +170,7 @@ pub(crate) fn views(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> V
         | Op::UpdateSlice
         | Op::Variadic
         | Op::Binary
+        | Op::ByRows
         | Op::Where
         | Op::Quantize
         | Op::Copy
@@ -198,6 +199,7 @@ pub fn misfit(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Option<
     let first = |operands: &Operands<'_>| operands.first().copied().flatten().and_then(dims);
     let (input, output) = (first(inputs), first(outputs));
     match op {
+        Op::Binary => binary_misfit(inputs, outputs),
         Op::Reshape | Op::Squeeze | Op::Unsqueeze | Op::Flatten | Op::Identity | Op::Dropout => {
             let (from, to) = (product(&input?)?, product(&output?)?);
             (from != to).then(|| format!("{from} elements cannot become {to}"))
@@ -209,7 +211,10 @@ pub fn misfit(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Option<
             let fits = sorted.iter().copied().eq(0..rank);
             (!fits).then(|| format!("{perm:?} is not a permutation of {rank} axes"))
         }
-        Op::Slice { cuts } => cuts.iter().find_map(|cut| cut_misfit(cut, input.as_deref()?)),
+        Op::Slice { cuts } => {
+            let misfit = cuts.iter().find_map(|cut| cut_misfit(cut, input.as_deref()?));
+            misfit.or_else(|| cut_twice(cuts))
+        }
         Op::Split { axis } => split_misfit(*axis, &input?, outputs),
         Op::Concat { axis } => {
             let rank = output?.len();
@@ -217,6 +222,25 @@ pub fn misfit(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Option<
         }
         _ => None,
     }
+}
+
+/// Operands behind the first two are scales and the like.
+fn binary_misfit(inputs: &Operands<'_>, outputs: &Operands<'_>) -> Option<String> {
+    let (Some(Some(a)), Some(Some(b))) = (inputs.first(), inputs.get(1)) else {
+        let count = inputs.iter().flatten().count();
+        return Some(format!("an op on two operands, of which there {}", is_or_are(count)));
+    };
+    let Some(Some(output)) = outputs.first() else { return None };
+    let dims = match broadcast(&a.shape.0, &b.shape.0) {
+        Ok(dims) => Shape(dims),
+        Err(why) => return Some(format!("{} and {} do not fit: {why}", a.shape, b.shape)),
+    };
+    let fits = dims.known().zip(output.shape.known()).is_none_or(|(dims, made)| dims == made);
+    (!fits).then(|| format!("{} and {} make {dims}, not {}", a.shape, b.shape, output.shape))
+}
+
+fn is_or_are(count: usize) -> String {
+    if count == 1 { "is 1".to_owned() } else { format!("are {count}") }
 }
 
 fn cut_misfit(cut: &Cut, dims: &[u64]) -> Option<String> {
@@ -234,6 +258,13 @@ fn cut_misfit(cut: &Cut, dims: &[u64]) -> Option<String> {
         let Cut { axis, start, len, step } = cut;
         format!("{len} elements from {start} by {step} of axis {axis}, which has {dim}")
     })
+}
+
+/// One axis has one part: which of two would count is not said anywhere.
+fn cut_twice(cuts: &[Cut]) -> Option<String> {
+    let is_again = |index: &usize| cuts[..*index].iter().any(|cut| cut.axis == cuts[*index].axis);
+    let again = (0..cuts.len()).find(is_again)?;
+    Some(format!("axis {} is cut twice", cuts[again].axis))
 }
 
 fn split_misfit(axis: usize, input: &[u64], outputs: &Operands<'_>) -> Option<String> {

@@ -62,8 +62,42 @@ pub enum Fault {
         /// Which value.
         value: ValueId,
     },
+    /// Bytes that a step reads and that no step ever writes.
+    NeverWritten {
+        /// By which step.
+        step: StepId,
+        /// Of which value.
+        value: ValueId,
+        /// Which bytes of it: the first, and the one behind the last.
+        bytes: (u64, u64),
+    },
+    /// A read that begins before a write that was begun is over, where steps run in order.
+    Unfinished {
+        /// The step that reads.
+        reader: StepId,
+        /// The step that writes.
+        writer: StepId,
+        /// What is read.
+        value: ValueId,
+    },
+    /// Bytes of an output that no step ever writes.
+    OutputNeverWritten {
+        /// The output.
+        value: ValueId,
+        /// Which bytes of it: the first, and the one behind the last.
+        bytes: (u64, u64),
+    },
     /// An output that is larger than what it overwrites, or the same.
     OverwriteTooSmall {
+        /// In which step.
+        step: StepId,
+        /// The output.
+        output: ValueId,
+        /// What it overwrites.
+        input: ValueId,
+    },
+    /// An output that overwrites a value which its step reads by another access too.
+    OverwriteReadTwice {
         /// In which step.
         step: StepId,
         /// The output.
@@ -105,6 +139,8 @@ pub enum Fault {
     BadRows(ValueId),
     /// A part that the caller fills of what steps make, where steps do not run in order.
     FilledPart(ValueId),
+    /// A value that is too large to be planned: its bytes and its guard come to more than 2⁶².
+    TooLarge(ValueId),
     /// More steps than the order of an unordered program can be worked out for.
     TooManySteps(usize),
 }
@@ -142,8 +178,34 @@ impl Fault {
             Fault::ReadBeforeWrite { step: s, value: v } => {
                 format!("{} reads {} before anything of it is written", step(*s), value(*v))
             }
+            Fault::NeverWritten { step: s, value: v, bytes: (lo, hi) } => {
+                format!(
+                    "{} reads bytes {lo}..{hi} of {}, which no step writes",
+                    step(*s),
+                    value(*v)
+                )
+            }
+            Fault::Unfinished { reader, writer, value: v } => {
+                let (reader, writer) = (step(*reader), step(*writer));
+                format!("{reader} reads {} before {writer} has finished to write it", value(*v))
+            }
+            Fault::OutputNeverWritten { value: v, bytes: (0, hi) }
+                if *hi == program.value(*v).bytes =>
+            {
+                let v = value(*v);
+                format!("{v} is an output that no step writes and that does not come from outside")
+            }
+            Fault::OutputNeverWritten { value: v, bytes: (lo, hi) } => {
+                format!("{} is an output, but no step writes its bytes {lo}..{hi}", value(*v))
+            }
             Fault::OverwriteTooSmall { step: s, output, input } => format!(
                 "{}: {} does not fit into {}, which it is to overwrite",
+                step(*s),
+                value(*output),
+                value(*input)
+            ),
+            Fault::OverwriteReadTwice { step: s, output, input } => format!(
+                "{}: {} cannot overwrite {}, which the step reads twice",
                 step(*s),
                 value(*output),
                 value(*input)
@@ -176,6 +238,9 @@ impl Fault {
                 "{} is filled by the caller and a part of what steps make, which have to be in order",
                 value(*v)
             ),
+            Fault::TooLarge(v) => {
+                format!("{} is too large: its bytes and guard are more than 2^62", value(*v))
+            }
             Fault::TooManySteps(count) => format!(
                 "{count} steps are too many for a program that is not in order: at most {}",
                 crate::happens_before::MAX_STEPS

@@ -136,3 +136,29 @@ fn flows(checked: &Checked<'_>) -> Vec<(Touch, Touch)> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::door::check;
+    use crate::testing::TestProgram;
+
+    #[test]
+    fn an_access_that_may_begin_early_is_ordered_from_its_beginning() {
+        // s0 on one queue makes a. On the other s1 does nothing, and s2 waits for s0 and reads a.
+        let mut program = TestProgram::new(Execution::Queues);
+        let (a, b) = (program.temporary(4), program.output(4));
+        let [writer, early, reader] =
+            [program.step(&[], &[a]), program.step(&[], &[]), program.step(&[a], &[b])];
+        program.steps[early.index()].queue = 1;
+        program.steps[reader.index()].queue = 1;
+        program.steps[reader.index()].after.push(writer);
+        let fault = |program: &TestProgram| check(program, None).err().map(|error| error.fault);
+        assert_eq!(fault(&program), None);
+        // If it may read as soon as s1 runs, which waits for nobody, s0 need not be over.
+        program.access(reader, a, AccessKind::Read).from = Some(early);
+        assert_eq!(fault(&program), Some(Fault::Race { reader, writer, value: a }));
+        program.steps[early.index()].after.push(writer);
+        assert_eq!(fault(&program), None);
+    }
+}

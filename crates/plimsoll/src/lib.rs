@@ -4,6 +4,7 @@
 //! what and where everything is, and [`verify()`] says independently whether a plan is right.
 
 pub mod advise;
+mod align;
 pub mod annotate;
 mod assemble;
 pub mod at_sizes;
@@ -22,6 +23,7 @@ mod home;
 mod ids;
 mod kernels;
 mod liveness;
+mod lives;
 mod lower;
 pub mod model;
 mod op;
@@ -43,12 +45,16 @@ pub mod testing;
 pub mod testing_graph;
 pub mod text;
 pub mod training_json;
+mod unshared;
 pub mod verify;
 mod width;
 
 pub use banks::{Homeless, NoRoom};
-pub use best::{Best, Ordering, Tries, best, best_order};
-pub use concat::{Joined, concat_candidates, join_concats, moved_bytes, without_concats};
+pub use best::{Best, Ordering, Tries, best, best_order, best_watched};
+pub use concat::{
+    JoinError, Joined, concat_candidates, join_concats, joined_as_told, moved_bytes,
+    without_concats,
+};
 pub use donate::{Donation, DonationError, donate};
 pub use dtype::{Class, Dtype, UnknownDtype};
 pub use fault::{Fault, ProgramError};
@@ -60,7 +66,7 @@ pub use home::SharedError;
 pub use ids::{BankId, BufferId, StepId, ValueId};
 pub use kernels::{BadSelector, Kernels, Preset, Selector, no_reuse, selected_nodes};
 pub use op::{Cut, Op};
-pub use options::{Apart, BankSpec, Boundary, Options};
+pub use options::{Apart, BankSpec, Boundary, Options, OptionsError};
 pub use pipeline::{PlanError, plan, plan_watched};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 pub use point::{LiveRange, Point};
@@ -69,12 +75,13 @@ pub use program::{
     ValueInfo, View,
 };
 pub use report::{
-    BadSymbolPrefix, Labels, OfflineMemoryAllocation, PLAN_FORMAT, PlanReadError, SymbolPrefix,
-    TflmError, Told, Totals, ValueLabel, diff, read_plan, write_c_header, write_chrome_trace,
-    write_map, write_plan, write_rust_source, write_tsv,
+    BadSymbolPrefix, FalseClaim, Labels, OfflineMemoryAllocation, PLAN_FORMAT, PlanFileRead,
+    PlanReadError, SymbolPrefix, TflmError, Told, Totals, ValueLabel, diff, false_claims,
+    read_plan, read_plan_file, unreserved, write_c_header, write_chrome_trace, write_map,
+    write_plan, write_rust_source, write_tsv,
 };
 pub use schedule::{
-    OrderEffort, OrderError, Schedule, order_by_names, search_order, topological_order,
+    OrderEffort, OrderError, Pulse, Schedule, order_by_names, search_order, topological_order,
 };
 pub use scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
 pub use shape::{Dim, Elements, Shape};

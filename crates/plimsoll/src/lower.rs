@@ -1,15 +1,20 @@
 //! From families and scratch memory to the packer's rectangles.
 //!
 //! Points become times. Where only a part of a family's bytes is needed for a while, or none, the
-//! rectangle has a gap; where steps do not run in order it has none, and pairs that no order keeps
-//! apart are listed as conflicts beside the lives.
+//! rectangle has a gap, in which it is as large as the part from the first to the last byte that is
+//! needed; what is not needed in between is a hole, which the packer cannot use. Where steps do not
+//! run in order there are neither, and pairs that no order keeps apart are listed as conflicts beside
+//! the lives.
+
+use std::collections::BTreeMap;
 
 use plimsoll_pack::{Conflicts, Gap, Life, Span};
 
+use crate::align::common_multiple;
 use crate::door::Checked;
 use crate::home::Home;
 use crate::ids::{StepId, ValueId};
-use crate::liveness::{Need, whole};
+use crate::liveness::{LiveBytes, Liveness, Need, whole};
 use crate::options::Options;
 use crate::point::{LiveRange, Point};
 use crate::program::Role;
@@ -21,6 +26,8 @@ pub(crate) struct Item {
     /// Size, life, gaps and alignment, without a bank's own wishes.
     pub(crate) buffer: plimsoll_pack::Buffer,
     pub(crate) role: Role,
+    /// Times in which fewer bytes are needed than the rectangle has then, with how many fewer.
+    pub(crate) holes: Vec<(Life, u64)>,
     /// The steps that may touch it first, and those with which it may be over; `None` for the end
     /// of the run. Only where steps do not run in order.
     firsts: Vec<StepId>,
@@ -40,17 +47,22 @@ pub(crate) enum What {
 pub(crate) fn items(
     checked: &Checked<'_>,
     homes: &[Home],
+    liveness: &Liveness,
     families: &Families,
     options: &Options,
 ) -> Vec<Item> {
     let sizes = sizes(checked, homes, families, options);
+    let members = members(checked, liveness, families);
     let heads = checked.value_ids().filter(|v| {
         matches!(homes[v.index()], Home::Packed | Home::Kept)
             && checked.is_root(*v)
             && families.member[v.index()].0 == *v
     });
     let mut items: Vec<Item> = heads
-        .map(|head| family(checked, head, &families.needs[head.index()], sizes[head.index()]))
+        .map(|head| {
+            let needs = &families.needs[head.index()];
+            family(checked, head, needs, &members[head.index()], sizes[head.index()])
+        })
         .collect();
     let scratch = checked.schedule.iter().filter_map(|step| {
         let scratch = checked.scratch[step.index()]?;
@@ -59,7 +71,7 @@ pub(crate) fn items(
         let buffer = plimsoll_pack::Buffer::new(scratch.bytes, life(live)).aligned(scratch.align);
         let what = What::Scratch(*step);
         let (firsts, lasts) = (vec![*step], vec![Some(*step)]);
-        Some(Item { what, buffer, role: Role::Temporary, firsts, lasts })
+        Some(Item { what, buffer, role: Role::Temporary, holes: Vec::new(), firsts, lasts })
     });
     items.extend(scratch);
     items.retain(|item| item.buffer.size > 0);
@@ -88,33 +100,50 @@ fn sizes(
         };
         let (size, common) = &mut sizes[head.index()];
         *size = (*size).max(at + whole(checked, value, options).hi);
-        *common = lcm(*common, align);
+        *common = common_multiple(*common, align);
     }
     sizes
 }
 
-fn lcm(a: u64, b: u64) -> u64 {
-    let (mut x, mut y) = (a, b);
-    while y != 0 {
-        (x, y) = (y, x % y);
+/// A root as a part of a family: where it begins, and when its bytes are live.
+type FamilyMember<'l> = (u64, &'l [LiveBytes]);
+
+/// The roots of every family; by head.
+fn members<'l>(
+    checked: &Checked<'_>,
+    liveness: &'l Liveness,
+    families: &Families,
+) -> Vec<Vec<FamilyMember<'l>>> {
+    let mut members = vec![Vec::new(); checked.values.len()];
+    for root in checked.value_ids().filter(|value| checked.is_root(*value)) {
+        let (head, at) = families.member[root.index()];
+        members[head.index()].push((at, &liveness.bytes[root.index()][..]));
     }
-    (a / x).saturating_mul(b)
+    members
 }
 
-fn family(checked: &Checked<'_>, head: ValueId, needs: &[Need], (size, align): (u64, u64)) -> Item {
+fn family(
+    checked: &Checked<'_>,
+    head: ValueId,
+    needs: &[Need],
+    members: &[FamilyMember<'_>],
+    (size, align): (u64, u64),
+) -> Item {
     // What nobody ever touches still has a place, for a moment.
     let (start, end) = hull(needs).unwrap_or((Point(0), Point(1)));
     let live = LiveRange::new(start, end.max(Point(start.0 + 1)));
     let mut buffer = plimsoll_pack::Buffer::new(size, life(live)).aligned(align);
+    let mut holes = Vec::new();
     let mut item_order = (Vec::new(), Vec::new());
     if checked.order.is_some() {
         item_order = ends(checked, needs);
-    } else {
-        buffer.gaps = gaps(needs, live, size);
+    } else if !covered(needs, live, Span::new(0, size)) {
+        buffer.gaps = gaps(needs, size);
+        holes = unneeded(&buffer, &needed(members));
     }
     let (firsts, lasts) = item_order;
     let role = checked.values[head.index()].role;
-    Item { what: What::Family(head), buffer, role, firsts, lasts }
+    Item { what: What::Family(head), buffer, role, holes, firsts, lasts }
 }
 
 pub(crate) fn life(live: LiveRange) -> Life {
@@ -122,31 +151,123 @@ pub(crate) fn life(live: LiveRange) -> Life {
     Life::new(time(live.start), time(live.end))
 }
 
-/// The stretches of a life in which not all bytes are needed.
-fn gaps(needs: &[Need], live: LiveRange, size: u64) -> Vec<Gap> {
-    let whole = Span::new(0, size);
-    if covered(needs, live, whole) {
-        return Vec::new();
+/// The stretches of a life in which not all bytes are needed. O(n log n) for n needs.
+fn gaps(needs: &[Need], size: u64) -> Vec<Gap> {
+    let mut events: Vec<(Point, bool, Span)> = Vec::with_capacity(2 * needs.len());
+    for need in needs {
+        events.extend([(need.live.start, true, need.span), (need.live.end, false, need.span)]);
     }
-    let mut events: Vec<Point> = needs.iter().flat_map(|n| [n.live.start, n.live.end]).collect();
-    events.sort_unstable();
-    events.dedup();
+    events.sort_unstable_by_key(|(at, ..)| *at);
+    let (mut lows, mut highs) = (Counted::default(), Counted::default());
     let mut gaps: Vec<Gap> = Vec::new();
-    for pair in events.windows(2) {
-        let stretch = LiveRange::new(pair[0], pair[1]);
-        let here = needs.iter().filter(|n| n.live.meets(stretch) && !n.span.is_empty());
-        let used = here.map(|n| n.span).reduce(|a, b| Span::new(a.lo.min(b.lo), a.hi.max(b.hi)));
-        if used == Some(whole) {
+    for at in events.chunk_by(|a, b| a.0 == b.0) {
+        for (_, begins, span) in at.iter().filter(|(.., span)| !span.is_empty()) {
+            lows.count(span.lo, *begins);
+            highs.count(span.hi, *begins);
+        }
+        let now = life(LiveRange::new(at[0].0, at[0].0)).start;
+        if let Some(gap) = gaps.last_mut().filter(|gap| gap.life.end == i64::MAX) {
+            gap.life.end = now;
+        }
+        let used = lows.least().zip(highs.most()).map(|(lo, hi)| Span::new(lo, hi));
+        if used == Some(Span::new(0, size)) {
             continue;
         }
         match gaps.last_mut() {
-            Some(last) if last.window == used && last.life.end == life(stretch).start => {
-                last.life.end = life(stretch).end;
-            }
-            _ => gaps.push(Gap { life: life(stretch), window: used }),
+            Some(last) if last.window == used && last.life.end == now => last.life.end = i64::MAX,
+            _ => gaps.push(Gap { life: Life::new(now, i64::MAX), window: used }),
         }
     }
+    // Behind the last event there is no life.
+    let end = events.last().map_or(0, |(at, ..)| life(LiveRange::new(*at, *at)).start);
+    if let Some(gap) = gaps.last_mut().filter(|gap| gap.life.end == i64::MAX) {
+        gap.life.end = end;
+    }
+    gaps.pop_if(|gap| gap.life.is_empty());
     gaps
+}
+
+/// Numbers, each with how often it is there.
+#[derive(Default)]
+struct Counted(BTreeMap<u64, usize>);
+
+impl Counted {
+    fn count(&mut self, number: u64, more: bool) {
+        let count = self.0.entry(number).or_insert(0);
+        *count = if more { *count + 1 } else { *count - 1 };
+        if *count == 0 {
+            self.0.remove(&number);
+        }
+    }
+
+    fn least(&self) -> Option<u64> {
+        self.0.first_key_value().map(|(number, _)| *number)
+    }
+
+    fn most(&self) -> Option<u64> {
+        self.0.last_key_value().map(|(number, _)| *number)
+    }
+}
+
+/// How many bytes of a family are needed, from each moment at which that changes. O(n log n) for n
+/// stretches of live bytes.
+fn needed(members: &[FamilyMember<'_>]) -> Vec<(Point, u64)> {
+    let shifted = |(at, bytes): &FamilyMember<'_>| {
+        let at = *at;
+        let spans = bytes.iter().flat_map(|live| &live.spans);
+        spans.map(move |span| span.shifted(at)).collect::<Vec<Span>>()
+    };
+    let mut cuts: Vec<u64> =
+        members.iter().flat_map(shifted).flat_map(|span| [span.lo, span.hi]).collect();
+    cuts.sort_unstable();
+    cuts.dedup();
+    let mut events: Vec<(Point, bool, Span)> = Vec::new();
+    for (at, live) in members.iter().flat_map(|(at, bytes)| bytes.iter().map(move |b| (*at, b))) {
+        for (range, span) in live.live.iter().flat_map(|r| live.spans.iter().map(move |s| (r, s))) {
+            let span = span.shifted(at);
+            events.extend([(range.start, true, span), (range.end, false, span)]);
+        }
+    }
+    events.sort_unstable_by_key(|(at, ..)| *at);
+    let mut users = vec![0usize; cuts.len()];
+    let (mut bytes, mut needed) = (0, Vec::new());
+    for at in events.chunk_by(|a, b| a.0 == b.0) {
+        for (_, begins, span) in at {
+            let first = cuts.partition_point(|cut| *cut < span.lo);
+            for piece in (first..).take_while(|piece| cuts[*piece] < span.hi) {
+                let length = cuts[piece + 1] - cuts[piece];
+                let before = users[piece];
+                users[piece] = if *begins { before + 1 } else { before.wrapping_sub(1) };
+                match (before, users[piece]) {
+                    (0, 1) => bytes += length,
+                    (1, 0) => bytes -= length,
+                    _ => {}
+                }
+            }
+        }
+        needed.push((at[0].0, bytes));
+    }
+    needed
+}
+
+/// Times in which fewer bytes are needed than a rectangle has, with how many fewer.
+fn unneeded(buffer: &plimsoll_pack::Buffer, needed: &[(Point, u64)]) -> Vec<(Life, u64)> {
+    let mut holes = Vec::new();
+    for piece in buffer.pieces() {
+        let time = |at: &Point| life(LiveRange::new(*at, *at)).start;
+        let first = needed.partition_point(|(at, _)| time(at) <= piece.life.start);
+        let mut from = first.saturating_sub(1);
+        while from < needed.len() && time(&needed[from].0) < piece.life.end {
+            let until = needed.get(from + 1).map_or(i64::MAX, |(at, _)| time(at));
+            let start = time(&needed[from].0).max(piece.life.start);
+            let hole = piece.span.len().saturating_sub(needed[from].1);
+            if hole > 0 {
+                holes.push((Life::new(start, until.min(piece.life.end)), hole));
+            }
+            from += 1;
+        }
+    }
+    holes
 }
 
 /// Whether the needs for all bytes cover the whole life without a break.

@@ -16,6 +16,9 @@ pub enum Op {
     /// Any number of elements in (broadcast), one out. The output is gone over once for each operand,
     /// so that the later ones are read when it is no longer what the first was.
     Variadic,
+    /// Elements or rows of tensors of the same shape: fused operators, and those in which an element
+    /// depends on its place, or on lots that are drawn. What each row depends on is not known.
+    ByRows,
     /// A condition and two branches, element by element.
     Where,
     /// One element in, one out, with bounds as further operands.
@@ -122,10 +125,23 @@ impl Cut {
     pub fn new(axis: usize, start: u64, len: u64) -> Self {
         Cut { axis, start, len, step: 1 }
     }
+
+    /// Whether what is kept is side by side and in the order that it has: a single element is,
+    /// whatever the step.
+    #[must_use]
+    pub fn is_run(&self) -> bool {
+        self.step == 1 || self.len <= 1
+    }
+
+    /// Whether all of an axis of so many elements is kept as it is. A whole axis backwards is not.
+    #[must_use]
+    pub fn keeps_all(&self, dim: u64) -> bool {
+        self.is_run() && self.len == dim
+    }
 }
 
 /// The families and the kinds that mean them. The first kind of each is the family's own name.
-const KINDS: [(&str, &[&str]); 38] = [
+const KINDS: [(&str, &[&str]); 39] = [
     (
         "unary",
         &[
@@ -202,6 +218,7 @@ const KINDS: [(&str, &[&str]); 38] = [
         ],
     ),
     ("variadic", &[]),
+    ("by_rows", &[]),
     ("where", &["select"]),
     ("clamp", &["clip"]),
     ("cast", &["convert"]),
@@ -252,6 +269,7 @@ impl Op {
             Op::Unary => "unary",
             Op::Binary => "binary",
             Op::Variadic => "variadic",
+            Op::ByRows => "by_rows",
             Op::Where => "where",
             Op::Clamp => "clamp",
             Op::Cast => "cast",
@@ -307,11 +325,12 @@ impl Op {
 
     /// One op of every family, without attributes.
     #[must_use]
-    pub fn every() -> [Op; 39] {
+    pub fn every() -> [Op; 40] {
         [
             Op::Unary,
             Op::Binary,
             Op::Variadic,
+            Op::ByRows,
             Op::Where,
             Op::Clamp,
             Op::Cast,

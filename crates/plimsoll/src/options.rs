@@ -1,5 +1,7 @@
 //! The choices of a plan.
 
+use std::fmt;
+
 use crate::ids::{StepId, ValueId};
 use crate::program::{Role, ValueInfo};
 use crate::shared::SharedLayout;
@@ -31,6 +33,9 @@ pub struct Options {
     pub shared: Option<SharedLayout>,
     /// The order of the steps; the program's own if none is given.
     pub schedule: Option<Vec<StepId>>,
+    /// What a search for an order has proven: no plan of any order has a smaller arena. It is
+    /// recorded in the plan, and a plan below it is an error.
+    pub order_bound_bytes: Option<u64>,
     /// How to pack.
     pub pack: plimsoll_pack::Options,
 }
@@ -48,6 +53,7 @@ impl Default for Options {
             banks: Vec::new(),
             shared: None,
             schedule: None,
+            order_bound_bytes: None,
             pack: packing(),
         }
     }
@@ -70,13 +76,63 @@ impl Options {
         Options { place, min_slot: 64, ..Options::default() }
     }
 
-    /// The preset for a backward pass that only wants its activations placed.
+    /// The preset for a backward pass, whose params are elsewhere: all other boundary values are
+    /// placed, and even an empty one has an address.
     #[must_use]
     pub fn activations_only() -> Self {
-        let place = Boundary { inputs: false, params: false, constants: false, outputs: false };
-        Options { place, ..Options::default() }
+        let place = Boundary { inputs: true, params: false, constants: true, outputs: true };
+        Options { place, ..Options::inference() }
+    }
+
+    /// Whether a program of so many values can be planned so.
+    pub(crate) fn check(&self, values: usize) -> Result<(), OptionsError> {
+        if self.align == 0 {
+            return Err(OptionsError::NoAlign);
+        }
+        if let Some(bank) = self.banks.iter().find(|bank| bank.align == Some(0)) {
+            return Err(OptionsError::NoBankAlign { bank: bank.name.clone() });
+        }
+        let apart = match &self.apart {
+            Apart::Values(values) => &values[..],
+            Apart::Nothing | Apart::Everything => &[],
+        };
+        match apart.iter().find(|value| value.index() >= values) {
+            Some(value) => Err(OptionsError::UnknownApart(*value)),
+            None => Ok(()),
+        }
     }
 }
+
+/// What is wrong with the choices of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OptionsError {
+    /// [`Options::align`] is 0.
+    NoAlign,
+    /// [`BankSpec::align`] is 0.
+    NoBankAlign {
+        /// What the bank is called.
+        bank: String,
+    },
+    /// [`Options::apart`] names a value that the program does not have.
+    UnknownApart(ValueId),
+}
+
+impl fmt::Display for OptionsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OptionsError::NoAlign => write!(f, "the alignment of offsets is 0: it is at least 1"),
+            OptionsError::NoBankAlign { bank } => {
+                write!(f, "the alignment of bank {bank:?} is 0: it is at least 1")
+            }
+            OptionsError::UnknownApart(value) => {
+                write!(f, "{value} is to be apart, and does not exist")
+            }
+        }
+    }
+}
+
+impl std::error::Error for OptionsError {}
 
 /// One choice for each kind of value at the boundary of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

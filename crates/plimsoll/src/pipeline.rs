@@ -11,12 +11,13 @@ use crate::door::{self, Checked};
 use crate::fault::ProgramError;
 use crate::home::{Home, SharedError, homes};
 use crate::ids::ValueId;
-use crate::liveness::{needs, reserved};
+use crate::liveness::{Liveness, check_sizes, liveness, reserved};
 use crate::lower::{Item, items};
-use crate::options::Options;
-use crate::plan::Plan;
+use crate::options::{Options, OptionsError};
+use crate::plan::{Derivation, Plan};
 use crate::program::Program;
 use crate::reuse::{Families, Policy, families};
+use crate::schedule::Pulse;
 use crate::verify::{Rejected, VerifiedPlan, verify};
 
 /// Plans a program: checks it, decides what shares bytes with what, packs, and verifies.
@@ -36,12 +37,25 @@ pub fn plan_watched(
     watch: &mut Watch<'_>,
 ) -> Result<VerifiedPlan, PlanError> {
     let plan = unverified(program, options, watch)?;
+    check_bounds(&plan)?;
     verify(program, plan).map_err(|rejected| PlanError::Rejected(Box::new(rejected)))
 }
 
+/// No bound is above the arena: neither that of this order nor that of every order.
+fn check_bounds(plan: &Plan) -> Result<(), PlanError> {
+    let arena = plan.banks.iter().map(|bank| bank.bytes).sum();
+    let Derivation { lower_bound_bytes, order_bound_bytes, .. } = plan.derivation;
+    let bound = order_bound_bytes.unwrap_or(0).max(lower_bound_bytes);
+    if bound > arena { Err(PlanError::BoundAboveArena { bound, arena }) } else { Ok(()) }
+}
+
 /// The arena of a plan that is only compared with others, and verified once it is chosen.
-pub(crate) fn arena_bytes(program: &dyn Program, options: &Options) -> Result<u64, PlanError> {
-    let plan = unverified(program, options, &mut |_| ControlFlow::Continue(()))?;
+pub(crate) fn arena_bytes(
+    program: &dyn Program,
+    options: &Options,
+    pulse: &mut Pulse<'_>,
+) -> Result<u64, PlanError> {
+    let plan = unverified(program, options, &mut |_| pulse())?;
     Ok(plan.banks.iter().map(|bank| bank.bytes).sum())
 }
 
@@ -50,25 +64,35 @@ fn unverified(
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<Plan, PlanError> {
+    options.check(program.values()).map_err(PlanError::Options)?;
     let checked = door::check(program, options.schedule.as_deref()).map_err(PlanError::Program)?;
+    check_sizes(&checked, options).map_err(PlanError::Program)?;
     let homes = homes(&checked, options).map_err(PlanError::Shared)?;
+    let liveness = liveness(&checked, &homes, options);
     // Once stopped, what is left to do is done by the first rule alone.
     let mut stopped = false;
-    let best = best_attempt(&checked, &homes, options, &mut |progress| {
+    let case = Case { checked: &checked, homes: &homes, liveness: &liveness };
+    let best = best_attempt(&case, options, &mut |progress| {
         stopped = stopped || watch(progress).is_break();
         if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    let mut plan = assemble(&checked, &homes, &best, options);
+    let mut plan = assemble(&case, &best, options);
     if stopped {
         plan.derivation.limit = Some(Limit::Stopped);
     }
     Ok(plan)
 }
 
+/// A program with what follows from it whatever shares bytes with what.
+pub(crate) struct Case<'a, 'p> {
+    pub(crate) checked: &'a Checked<'p>,
+    pub(crate) homes: &'a [Home],
+    pub(crate) liveness: &'a Liveness,
+}
+
 /// Tries less and less sharing, as long as that could help.
 fn best_attempt(
-    checked: &Checked<'_>,
-    homes: &[Home],
+    case: &Case<'_, '_>,
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<Attempt, PlanError> {
@@ -77,14 +101,15 @@ fn best_attempt(
     let mut best: Option<Attempt> = None;
     let mut refused: Option<Box<NoRoom>> = None;
     for policy in [Policy::Any, Policy::SameSize, Policy::Must] {
-        if policy == Policy::SameSize && best.as_ref().is_some_and(|b| b.is_even(checked, options))
+        if policy == Policy::SameSize
+            && best.as_ref().is_some_and(|b| b.is_even(case.checked, options))
         {
             // All that was taken over is of the same size already.
             continue;
         }
-        let tried = match attempt(checked, homes, &quick, policy, watch) {
+        let tried = match attempt(case, &quick, policy, watch) {
             // Search may find room where the rules alone do not.
-            Err(PlanError::NoRoom(_)) => attempt(checked, homes, options, policy, watch),
+            Err(PlanError::NoRoom(_)) => attempt(case, options, policy, watch),
             tried => tried,
         };
         let mut tried = match tried {
@@ -108,7 +133,7 @@ fn best_attempt(
             continue;
         }
         if !tried.is_optimal() {
-            tried = match attempt(checked, homes, options, policy, watch) {
+            tried = match attempt(case, options, policy, watch) {
                 // Search fills banks otherwise, and may leave no room in the last.
                 Err(PlanError::NoRoom(_)) => tried,
                 searched => searched?,
@@ -116,7 +141,8 @@ fn best_attempt(
         }
         // Where outputs are as large as what they take over, the bound is never above that of a
         // plan with less sharing; a smaller one may keep bytes between it and what is left.
-        let last = tried.taken_over() == 0 || tried.is_optimal() && tried.is_even(checked, options);
+        let last =
+            tried.taken_over() == 0 || tried.is_optimal() && tried.is_even(case.checked, options);
         if best.as_ref().is_none_or(|best| tried.arena_bytes() < best.arena_bytes()) {
             best = Some(tried);
         }
@@ -167,15 +193,15 @@ impl Attempt {
 }
 
 fn attempt(
-    checked: &Checked<'_>,
-    homes: &[Home],
+    case: &Case<'_, '_>,
     options: &Options,
     policy: Policy,
     watch: &mut Watch<'_>,
 ) -> Result<Attempt, PlanError> {
-    let needs = needs(checked, homes, options);
+    let Case { checked, homes, liveness } = *case;
+    let needs = liveness.needs.clone();
     let families = families(checked, homes, needs, options, policy).map_err(PlanError::Program)?;
-    let items = items(checked, homes, &families, options);
+    let items = items(checked, homes, liveness, &families, options);
     match banks::place(checked, &items, options, watch) {
         Ok(placed) => Ok(Attempt { families, items, placed }),
         Err(Refusal::NoRoom(refused)) => {
@@ -191,12 +217,21 @@ fn attempt(
 pub enum PlanError {
     /// The program breaks a precondition.
     Program(ProgramError),
+    /// The options cannot be kept to.
+    Options(OptionsError),
     /// A shared value is not where it should be.
     Shared(SharedError),
     /// Something fits into no bank.
     NoRoom(Box<NoRoom>),
     /// Sizes add up to more than can be addressed.
     TooLarge(plimsoll_pack::ProblemError),
+    /// A bound is above the arena of the plan, which is a fault in the planner.
+    BoundAboveArena {
+        /// The bound.
+        bound: u64,
+        /// The arena.
+        arena: u64,
+    },
     /// The verifier found the plan wrong, which is a fault in the planner.
     Rejected(Box<Rejected>),
 }
@@ -205,9 +240,14 @@ impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PlanError::Program(error) => error.fmt(f),
+            PlanError::Options(error) => error.fmt(f),
             PlanError::Shared(error) => error.fmt(f),
             PlanError::NoRoom(what) => what.fmt(f),
             PlanError::TooLarge(error) => write!(f, "too large to plan: {}", error.rule),
+            PlanError::BoundAboveArena { bound, arena } => write!(
+                f,
+                "the planner has proven that no arena is below {bound} bytes, and made one of {arena}"
+            ),
             PlanError::Rejected(rejected) => {
                 write!(f, "the planner made a plan that the verifier rejects: {rejected}")
             }

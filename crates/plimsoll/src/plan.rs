@@ -49,8 +49,19 @@ pub struct Slot {
     pub bank: BankId,
     /// The first byte.
     pub offset: u64,
-    /// How many bytes.
+    /// How many bytes are in use, from the first to the last.
     pub bytes: u64,
+    /// How many are kept free for it, these and what lies behind them: guards, and what fills it up to
+    /// the least that a value takes.
+    pub reserved: u64,
+}
+
+impl Slot {
+    /// So many bytes, and nothing behind them.
+    #[must_use]
+    pub fn new(bank: BankId, offset: u64, bytes: u64) -> Self {
+        Slot { bank, offset, bytes, reserved: bytes }
+    }
 }
 
 /// An address space.
@@ -74,12 +85,16 @@ pub struct Derivation {
     pub members: Vec<Option<Member>>,
     /// Below this the arena (all banks together) cannot be, with this schedule and this sharing.
     pub lower_bound_bytes: u64,
-    /// Whether that is proven to be reached.
+    /// Below this it cannot be with any order, with the views of this program; `None` if no order
+    /// was searched for.
+    pub order_bound_bytes: Option<u64>,
+    /// Whether the bound of this schedule is proven to be reached.
     pub optimal: bool,
     /// What kept the packer from knowing more, in the first bank of which it does not know all; that
     /// it was stopped counts for more than that.
     pub limit: Option<Limit>,
-    /// What it would take to give every buffer a place of its own.
+    /// What it would take to give every value and every scratch memory a place of its own: no view,
+    /// nothing in place.
     pub unshared_bytes: u64,
     /// What the packer calls the rule that won.
     pub won_by: String,

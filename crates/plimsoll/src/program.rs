@@ -16,15 +16,18 @@ use crate::ids::{StepId, ValueId};
 /// What must hold, and is checked once by [`plan`](crate::plan()):
 ///
 /// - ids in declarations are below [`steps`](Program::steps) and [`values`](Program::values);
-/// - a value is written before it is read: by a step, or from outside if its [`Role`] or
-///   [`Storage`] says so;
+/// - a value is written before it is read, and an output is written: every byte by a step, or from
+///   outside if its [`Role`] or [`Storage`] says so;
 /// - a view lies within the value that it is a view of, and views do not go in circles;
 /// - a view of [rows](Rows) has no guard, rows that are the same bytes are not written, and there are
 ///   rows only where steps run in order; a view of such a view is a stretch or rows of the root;
 /// - byte ranges of accesses lie within the value;
 /// - an access begins no later than its step and is over no earlier than its step;
 /// - an elided value has no accesses;
-/// - an overwritten value is read or dead in that step, and at least as large as the output;
+/// - a schedule has every step behind those that it is [after](Program::after) and that data
+///   [flow from](Program::flows_from);
+/// - an overwritten value is read or dead in that step, and at least as large as the output; no
+///   byte of it is read by two accesses of the step;
 /// - under [`Execution::InOrder`] the steps in order of their ids are a valid order of execution;
 ///   under [`Execution::Queues`] waits cover every flow of data between queues.
 pub trait Program {
@@ -66,6 +69,15 @@ pub trait Program {
     /// Steps that are certainly over before this one begins, beside those that the flow of data
     /// (or, under [`Execution::Queues`], the order of its queue) puts before it.
     fn after(&self, step: StepId) -> Cow<'_, [StepId]> {
+        let _ = step;
+        Cow::Borrowed(&[])
+    }
+
+    /// Steps that come before this one in every schedule, since data flow from them to it, whether
+    /// bytes are touched or not: a step that only makes a view is behind the step that makes what it
+    /// is a view of. That says nothing of when accesses are over, which follows from
+    /// [`accesses`](Program::accesses) and [`after`](Program::after) alone.
+    fn flows_from(&self, step: StepId) -> Cow<'_, [StepId]> {
         let _ = step;
         Cow::Borrowed(&[])
     }
@@ -368,7 +380,10 @@ pub enum Until {
 /// An output that takes over the bytes of another value in the step that writes it.
 ///
 /// The first byte of both is the same. The step reads each byte of the input for the last time
-/// before it writes that byte of the output, so its own read of the input is no obstacle. Where the
+/// before it writes that byte of the output, so its own read of the input is no obstacle. In place is
+/// a matter of an operand, not of a value: a step that reads the value by another operand too
+/// declares one read where it reads all of them element by element together, and no overwrite
+/// otherwise. Where the
 /// input is in the caller's memory, an output that must overwrite it is there too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overwrite {

@@ -106,7 +106,7 @@ impl Deciding<'_, '_> {
             // and over in the schedule is not over.
             let apart = in_order && (!need.span.meets(span) || need.live.end <= begin);
             apart
-                || is_fill(need)
+                || need.is_fill()
                 || in_step
                     && is_own_read(step, overwrite.input, need)
                     && self.is_first(step, need, output)
@@ -204,11 +204,6 @@ fn horizon(checked: &Checked<'_>, needs: &[Vec<Need>]) -> Vec<Point> {
         horizon[step.index()] = earliest;
     }
     horizon
-}
-
-/// Whether a need is that of the caller who fills a value, which is over before any step begins.
-fn is_fill(need: &Need) -> bool {
-    need.touch.is_none() && need.live.end <= Point(1)
 }
 
 /// Whether a need is the step's own read of the value that it overwrites, byte after byte.

@@ -123,7 +123,8 @@ impl From<GraphError> for LoweringError {
 pub struct ScheduledGraph<'g> {
     graph: &'g Graph,
     aliases: Aliases,
-    flow: Flow,
+    /// The steps that data come from, by step.
+    flows: Vec<Vec<StepId>>,
     order: Vec<NodeId>,
     steps_of: Vec<Option<StepId>>,
     infos: Vec<ValueInfo>,
@@ -150,6 +151,11 @@ impl<'g> ScheduledGraph<'g> {
         for (position, node) in order.iter().enumerate() {
             steps_of[node.index()] = Some(StepId::new(position));
         }
+        let flows = |node: &NodeId| {
+            let before = waits_of(graph, &flow, *node).into_iter();
+            before.filter_map(|node| steps_of[node.index()]).collect()
+        };
+        let flows = order.iter().map(flows).collect();
         let sizes = Sizes::of(graph, &aliases, options)?;
         let infos = infos(graph, &aliases, &sizes);
         let lowering = access::Lowering {
@@ -161,7 +167,7 @@ impl<'g> ScheduledGraph<'g> {
             steps_of: &steps_of,
         };
         let steps = lowering.steps(&order)?;
-        Ok(ScheduledGraph { graph, aliases, flow, order, steps_of, infos, steps })
+        Ok(ScheduledGraph { graph, aliases, flows, order, steps_of, infos, steps })
     }
 
     /// The graph.
@@ -186,11 +192,9 @@ impl<'g> ScheduledGraph<'g> {
     /// The steps that each step waits for: those that data come from, and those with which its
     /// accesses begin; whoever an access of another step lasts until waits for that step.
     pub(crate) fn waits(&self) -> Vec<Vec<StepId>> {
-        let waits = |node: &NodeId| {
-            let before = waits_of(self.graph, &self.flow, *node);
-            before.into_iter().filter_map(|node| self.step_of(node)).collect()
-        };
-        let mut waits: Vec<Vec<StepId>> = self.order.iter().map(waits).collect();
+        let steps = (0..self.order.len()).map(StepId::new);
+        let mut waits: Vec<Vec<StepId>> =
+            steps.map(|step| self.flows_from(step).into_owned()).collect();
         for step in (0..self.order.len()).map(StepId::new) {
             for access in self.steps.accesses.row(step) {
                 waits[step.index()].extend(access.from.filter(|from| *from != step));
@@ -296,6 +300,10 @@ impl Program for ScheduledGraph<'_> {
 
     fn after(&self, step: StepId) -> Cow<'_, [StepId]> {
         Cow::Borrowed(self.steps.after.row(step))
+    }
+
+    fn flows_from(&self, step: StepId) -> Cow<'_, [StepId]> {
+        Cow::Borrowed(&self.flows[step.index()])
     }
 
     fn is_limit(&self, value: ValueId) -> bool {

@@ -9,7 +9,7 @@ use crate::graph::{End, Graph, GraphBuilder, Node, NodeId, Value, Window};
 use crate::ids::ValueId;
 use crate::op::{Cut, Op};
 use crate::program::{AccessKind, Execution, Overwrite, Role, Scratch, Storage, View};
-use crate::shape::Shape;
+use crate::shape::{Shape, broadcast};
 
 /// A graph of at most so many nodes.
 ///
@@ -128,6 +128,13 @@ impl Maker {
         (id, value.dtype, value.shape.known().expect("all dims are known"))
     }
 
+    /// An operand that broadcasts to a shape; `or` if the one that was drawn does not.
+    fn like(&mut self, rng: &mut Rng, or: ValueId, shape: &Shape) -> ValueId {
+        let (other, _, dims) = self.operand(rng);
+        let fits = broadcast(&Shape::from(&dims[..]).0, &shape.0).is_ok_and(|all| all == shape.0);
+        if fits { other } else { or }
+    }
+
     fn node(&mut self, rng: &mut Rng) {
         let (input, dtype, dims) = self.operand(rng);
         let shape = Shape::from(&dims[..]);
@@ -135,7 +142,7 @@ impl Maker {
         let (op, inputs, dtype, shape) = match rng.below(9) {
             0 => (Op::Reshape, vec![input], dtype, flat),
             1 => (Op::Cast, vec![input], DTYPES[rng.below(6) as usize], shape),
-            2 => (Op::Binary, vec![input, self.operand(rng).0], dtype, shape),
+            2 => (Op::Binary, vec![input, self.like(rng, input, &shape)], dtype, shape),
             3 => {
                 let perm: Vec<usize> = (0..dims.len()).rev().collect();
                 let dims: Vec<u64> = dims.iter().rev().copied().collect();
@@ -186,7 +193,8 @@ impl Maker {
             node.scratch = Some(Scratch { bytes: rng.below(100), align: 1 << rng.below(7) });
         }
         let input = node.inputs.iter().flatten().next().copied().expect("it has an input");
-        if rng.chance(10) {
+        let once = node.reads().filter(|read| *read == input).count() == 1;
+        if rng.chance(10) && once {
             node.overwrites.push(Overwrite { output, input, must: false });
         }
         if rng.chance(20) {

@@ -9,7 +9,9 @@
 //!   transposed or expanded) is taken for a view of the whole: a read of it reads all of the root.
 //! - Ops are those of `ATen`. Elementwise ones, softmaxes and norms become the families that may
 //!   overwrite, if input and output are laid out alike; all others get the safe default.
-//! - An op that `mutates` a tensor must write over it.
+//! - An op that `mutates` a tensor must write over it. `true` stands for what `view_of` names, and
+//!   without that for the first operand of an op whose name says that it works in place (`add_`).
+//!   Whoever reads the tensor afterwards reads what the op has made of it.
 
 mod aten;
 
@@ -118,12 +120,15 @@ struct Step {
     outputs: Vec<u64>,
     view_of: Option<u64>,
     view_like: Option<u64>,
-    mutates: Option<OneOrMany>,
+    mutates: Option<Mutates>,
 }
 
+/// The tensors that an op changes.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum OneOrMany {
+enum Mutates {
+    /// Whether it changes any; which, its schema says.
+    Some(bool),
     One(u64),
     Many(Vec<u64>),
 }
@@ -133,9 +138,26 @@ impl Step {
         TrainingJsonError::Node { id: self.id, op: self.op.clone(), fault: fault.into() }
     }
 
-    /// What its outputs are views of.
-    fn root(&self) -> Option<u64> {
-        self.view_of.or(self.view_like)
+    /// What its outputs are views of. What it changes is no view: it is made anew.
+    fn root(&self) -> Result<Option<u64>, TrainingJsonError> {
+        let root = self.view_of.or(self.view_like);
+        let changed = self.mutated()?;
+        Ok(root.filter(|root| !changed.contains(root)))
+    }
+
+    /// The tensors that it changes.
+    fn mutated(&self) -> Result<Vec<u64>, TrainingJsonError> {
+        let in_place = || self.base().ends_with('_').then(|| self.inputs.first().copied())?;
+        match &self.mutates {
+            None | Some(Mutates::Some(false)) => Ok(Vec::new()),
+            Some(Mutates::Some(true)) => match self.view_of.or_else(in_place) {
+                Some(changed) => Ok(vec![changed]),
+                None => Err(self
+                    .fault("which tensors it changes is not said: `mutates` has to be their ids")),
+            },
+            Some(Mutates::One(id)) => Ok(vec![*id]),
+            Some(Mutates::Many(ids)) => Ok(ids.clone()),
+        }
     }
 
     /// The op without its name space and overload: `aten.add.Tensor` is `add`.
@@ -159,6 +181,7 @@ pub fn read(bytes: &[u8]) -> Result<Graph, TrainingJsonError> {
         builder: GraphBuilder::new(),
         index: HashMap::new(),
         sizes: Vec::new(),
+        latest: Vec::new(),
     };
     for (index, tensor) in document.tensors.iter().enumerate() {
         reader.tensor(index, tensor)?;
@@ -177,6 +200,19 @@ struct Reader<'d> {
     index: HashMap<u64, usize>,
     /// Of values: of views, that of the part that is taken for them.
     sizes: Vec<u64>,
+    /// By tensor: what has its bytes by now.
+    latest: Vec<Latest>,
+}
+
+/// What has the bytes of a tensor at some place of the program.
+#[derive(Clone, Copy)]
+struct Latest {
+    /// The value that is the tensor, or what was made of it in place.
+    value: ValueId,
+    /// The tensor that it is a view of in the end, or was made of in place.
+    family: usize,
+    /// The node that has changed another tensor of the family since: what the bytes are is not known.
+    changed_by: Option<u64>,
 }
 
 impl Reader<'_> {
@@ -202,6 +238,7 @@ impl Reader<'_> {
         value.bytes = Some(tensor.bytes);
         let id = self.builder.value(value)?;
         self.sizes.push(tensor.bytes);
+        self.latest.push(Latest { value: id, family: index, changed_by: None });
         self.drop_plain_size(id);
         Ok(())
     }
@@ -220,42 +257,70 @@ impl Reader<'_> {
         index.ok_or_else(|| step.fault(format!("there is no tensor {id}")))
     }
 
-    fn values(&self, step: &Step, ids: &[u64]) -> Result<Vec<ValueId>, TrainingJsonError> {
-        ids.iter().map(|id| self.index(step, *id).map(ValueId::new)).collect()
+    /// What a step reads under these ids.
+    fn read(&self, step: &Step, ids: &[u64]) -> Result<Vec<ValueId>, TrainingJsonError> {
+        let latest = |id: &u64| {
+            let index = self.index(step, *id)?;
+            let Latest { value, changed_by, .. } = self.latest[index];
+            match changed_by {
+                None => Ok(value),
+                Some(by) => {
+                    let name = &self.document.tensors[index].name;
+                    Err(step.fault(format!("it reads `{name}`, {}", part_of_changed(by))))
+                }
+            }
+        };
+        ids.iter().map(latest).collect()
     }
 
     fn step(&mut self, step: &Step) -> Result<(), TrainingJsonError> {
-        let inputs = self.values(step, &step.inputs)?;
-        let outputs = self.values(step, &step.outputs)?;
+        let inputs = self.read(step, &step.inputs)?;
+        let outputs = step.outputs.iter().map(|id| self.index(step, *id).map(ValueId::new));
+        let outputs = outputs.collect::<Result<Vec<ValueId>, _>>()?;
         let first = outputs.first();
         let name = first.map_or_else(
             || format!("{} {}", step.op, step.id),
             |value| self.document.tensors[value.index()].name.clone(),
         );
-        let op = if step.root().is_some() { Op::Custom } else { self.op(step, &inputs, &outputs) };
+        let root = step.root()?;
+        let op = if root.is_some() { Op::Custom } else { self.op(step, &inputs, &outputs) };
         let mut node = Node::new(name, op, &inputs, &outputs).with_kind(&step.op);
-        if let Some(root) = step.root() {
-            let root = ValueId::new(self.index(step, root)?);
-            self.views(step, root, &outputs)?;
+        if let Some(root) = root {
+            let of = self.read(step, &[root])?[0];
+            self.views(step, of, &outputs)?;
+            let family = self.latest[self.index(step, root)?].family;
+            outputs.iter().for_each(|value| self.latest[value.index()].family = family);
         }
-        for (index, input) in self.mutated(step)?.into_iter().enumerate() {
+        for (at, id) in step.mutated()?.into_iter().enumerate() {
             let output = *outputs
-                .get(index)
+                .get(at)
                 .ok_or_else(|| step.fault("it changes more tensors than it has outputs"))?;
-            let target = self.builder.value_mut(input);
-            target.donated |= target.is_given();
-            node.overwrites.push(Overwrite { output, input, must: true });
+            node.overwrites.push(self.change(step, id, output)?);
         }
         self.builder.node(node)?;
         Ok(())
     }
 
-    fn mutated(&self, step: &Step) -> Result<Vec<ValueId>, TrainingJsonError> {
-        match &step.mutates {
-            None => Ok(Vec::new()),
-            Some(OneOrMany::One(id)) => self.values(step, &[*id]),
-            Some(OneOrMany::Many(ids)) => self.values(step, ids),
+    /// From now on the output is what the tensor was, and other tensors of its bytes are not known.
+    fn change(
+        &mut self,
+        step: &Step,
+        id: u64,
+        output: ValueId,
+    ) -> Result<Overwrite, TrainingJsonError> {
+        let input = self.read(step, &[id])?[0];
+        let family = self.latest[self.index(step, id)?].family;
+        for latest in self.latest.iter_mut().filter(|latest| latest.family == family) {
+            if latest.value == input {
+                latest.value = output;
+            } else {
+                latest.changed_by = Some(step.id);
+            }
         }
+        self.latest[output.index()].family = family;
+        let target = self.builder.value_mut(input);
+        target.donated |= target.is_given();
+        Ok(Overwrite { output, input, must: true })
     }
 
     /// Declares the outputs of a step to be views.
@@ -298,26 +363,39 @@ impl Reader<'_> {
         let family = match step.base() {
             "_to_copy" if inputs.first().is_some_and(|i| i.dtype == output.dtype) => Op::Copy,
             "_to_copy" => Op::Cast,
-            base => family(base, inputs.len()),
+            // In place or not, it is the same op.
+            base => family(base.trim_end_matches('_'), inputs.len()),
         };
         if alike { family } else { Op::Custom }
     }
 
     fn outputs(&mut self) -> Result<(), TrainingJsonError> {
-        let mut is_output = vec![false; self.document.tensors.len()];
-        for id in &self.document.outputs {
-            let index = self.index.get(id).ok_or(TrainingJsonError::UnknownOutput(*id))?;
-            if !std::mem::replace(&mut is_output[*index], true) {
-                self.builder.output(ValueId::new(*index));
+        let tensors = &self.document.tensors;
+        let listed = self
+            .document
+            .outputs
+            .iter()
+            .map(|id| self.index.get(id).copied().ok_or(TrainingJsonError::UnknownOutput(*id)));
+        let listed = listed.collect::<Result<Vec<usize>, _>>()?;
+        let by_kind = (0..tensors.len()).filter(|index| tensors[*index].kind == Kind::Output);
+        let mut is_output = vec![false; tensors.len()];
+        for index in listed.into_iter().chain(by_kind) {
+            let Latest { value, changed_by, .. } = self.latest[index];
+            if let Some(by) = changed_by {
+                let (name, fault) = (tensors[index].name.clone(), part_of_changed(by));
+                return Err(TrainingJsonError::Tensor { name, fault });
             }
-        }
-        for (index, tensor) in self.document.tensors.iter().enumerate() {
-            if tensor.kind == Kind::Output && !is_output[index] {
-                self.builder.output(ValueId::new(index));
+            if !std::mem::replace(&mut is_output[value.index()], true) {
+                self.builder.output(value);
             }
         }
         Ok(())
     }
+}
+
+/// What is wrong with reading a tensor whose bytes are no longer known.
+fn part_of_changed(by: u64) -> String {
+    format!("a part of what node {by} has changed since")
 }
 
 /// The strides of axes that have more than one element; the others mean nothing.

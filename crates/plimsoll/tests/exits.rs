@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use plimsoll::testing::{Shape, TestProgram, random_program};
 use plimsoll::{
-    BankId, BankSpec, Execution, OfflineMemoryAllocation, Options, Place, Plan, TflmError,
-    ValueInfo, plan, write_chrome_trace,
+    BankId, BankSpec, Execution, OfflineMemoryAllocation, Options, Overwrite, Place, Plan, Role,
+    Rows, SharedLayout, SharedSlot, StepId, Storage, TflmError, ValueId, ValueInfo, View, plan,
+    write_chrome_trace,
 };
 use plimsoll_pack::testing::Rng;
 use serde_json::Value;
@@ -81,9 +82,76 @@ fn offsets_for_tflite_micro_are_below_its_limit() {
         let plan = plan(&program, &Options::default()).expect("a plan");
         OfflineMemoryAllocation::new(&program, &plan, None)
     };
-    let limit = (1 << 31) - 1;
+    let limit = (1 << 31) - 16;
     let last = far(limit).expect("it fits").to_bytes();
-    assert_eq!(last[12..], [[0; 4], [0xff, 0xff, 0xff, 0x7f]].concat());
-    let beyond = TflmError::TooFar { name: "v1".to_owned(), offset: limit + 1 };
-    assert_eq!(far(limit + 1), Err(beyond));
+    assert_eq!(last[12..], [[0; 4], [0xf0, 0xff, 0xff, 0x7f]].concat());
+    let (name, offset) = ("v1".to_owned(), limit + 16);
+    assert_eq!(far(offset), Err(TflmError::TooFar { name, offset }));
+    let (name, offset) = ("v1".to_owned(), limit - 8);
+    assert_eq!(far(offset), Err(TflmError::Misaligned { name, offset }));
+}
+
+/// A program of two steps, changed; planned, and told to TensorFlow Lite Micro.
+fn told(
+    change: impl Fn(&mut TestProgram, &mut Options),
+) -> Result<OfflineMemoryAllocation, TflmError> {
+    let mut program = TestProgram::new(Execution::InOrder);
+    let given = program.add(ValueInfo { role: Role::Input, ..ValueInfo::new(32) });
+    let first = program.temporary(64);
+    let second = program.output(64);
+    program.step(&[given], &[first]);
+    program.step(&[first], &[second]);
+    let mut options = Options::default();
+    change(&mut program, &mut options);
+    let plan = plan(&program, &options).expect("a plan");
+    OfflineMemoryAllocation::new(&program, &plan, None)
+}
+
+#[test]
+fn what_tflite_micro_would_do_otherwise_is_an_error() {
+    let name = |value: u32| format!("v{value}");
+    assert_eq!(told(|_, _| ()).expect("all is well").placed(), 2);
+    let weight = |program: &mut TestProgram, options: &mut Options| {
+        program.values[0].role = Role::Param;
+        options.place.params = true;
+    };
+    assert_eq!(told(weight), Err(TflmError::Weight(name(0))));
+    let kept = |program: &mut TestProgram, _: &mut Options| {
+        program.values[0].storage = Storage::Persistent;
+    };
+    assert_eq!(told(kept), Err(TflmError::Kept(name(0))));
+    let lent = |program: &mut TestProgram, options: &mut Options| {
+        program.values[0].storage = Storage::Shared;
+        let slot = SharedSlot { bank: "arena".to_owned(), offset: 0, bytes: 32 };
+        options.shared = Some(SharedLayout { values: [(name(0), slot)].into() });
+    };
+    assert_eq!(told(lent), Err(TflmError::Lent(name(0))));
+    let reserved = |program: &mut TestProgram, _: &mut Options| program.values[1].guard = 16;
+    assert_eq!(told(reserved), Err(TflmError::Reserved(name(1))));
+    let over = |program: &mut TestProgram, _: &mut Options| {
+        program.values[0].bytes = 64;
+        program.values[0].donated = true;
+        let overwrite = Overwrite { output: ValueId(1), input: ValueId(0), must: true };
+        program.steps[0].overwrites.push(overwrite);
+    };
+    let (over_it, root) = (name(1), name(0));
+    assert_eq!(told(over), Err(TflmError::Over { name: over_it, root }));
+    let banks = |_: &mut TestProgram, options: &mut Options| {
+        let mut small = BankSpec::new("small");
+        small.capacity = Some(64);
+        options.banks = vec![small, BankSpec::new("large")];
+    };
+    assert_eq!(told(banks), Err(TflmError::Banks(2)));
+    let rows = |program: &mut TestProgram, _: &mut Options| {
+        let rows = Some(Rows { bytes: 8, pitch: 32 });
+        let view = Some(View { rows, ..View::new(ValueId(1), 0) });
+        program.add(ValueInfo { view_of: view, ..ValueInfo::new(16) });
+    };
+    assert_eq!(told(rows), Err(TflmError::Rows(name(3))));
+    let beside = |program: &mut TestProgram, options: &mut Options| {
+        let third = program.output(64);
+        program.step(&[ValueId(0)], &[third]);
+        options.schedule = Some(vec![StepId(2), StepId(0), StepId(1)]);
+    };
+    assert_eq!(told(beside), Err(TflmError::Order));
 }

@@ -107,7 +107,8 @@ fn a6_the_tsv_has_three_totals_and_rows_by_offset() {
     let plan = planned(&program, &plain());
     assert_eq!(
         write_tsv(&program, &plan),
-        "# arena_bytes=50\tunshared_bytes=60\tsaved_bytes=10\n0\t10\tv2\n0\t30\tv0\n30\t20\tv1\n"
+        "# arena_bytes=50\tunshared_bytes=60\tsaved_bytes=10\n0\t10\tv2\tarena\t10\t\n\
+         0\t30\tv0\tarena\t30\t\n30\t20\tv1\tarena\t20\t\n"
     );
 }
 
@@ -130,7 +131,10 @@ fn a7_each_kind_of_boundary_value_is_placed_or_not() {
     assert_eq!(with(false, false, true, false), 100);
     assert_eq!(with(false, false, false, true), 1000);
     assert_eq!(with(true, true, true, true), 1111);
-    assert_eq!(arena(&program, &Options::activations_only()), 0);
+    // All but the weight, and at least 64 bytes for what comes from outside.
+    let mut activations = Options::activations_only();
+    activations.align = 1;
+    assert_eq!(arena(&program, &activations), 1000 + 100 + 64);
 }
 
 /// A forward program with two weights, and a backward one that borrows them.
@@ -694,6 +698,20 @@ fn a_written_plan_reads_back_and_verifies_and_names_do_not_matter() {
 }
 
 #[test]
+fn an_empty_output_inside_of_other_bytes_is_not_lost() {
+    // The output is no byte in the middle of a; b is written over that place later.
+    let mut program = in_order();
+    let a = program.temporary(8);
+    program.step(&[], &[a]);
+    let empty = program.view(a, 4, 0);
+    program.values[empty.index()].output = true;
+    let b = program.output(8);
+    program.step(&[], &[b]);
+    let plan = plan(&program, &plain()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(plan.banks[0].bytes, 8);
+}
+
+#[test]
 fn what_breaks_a_precondition_is_rejected_with_names() {
     let base = || {
         let mut program = in_order();
@@ -742,6 +760,50 @@ fn what_breaks_a_precondition_is_rejected_with_names() {
     );
 
     let mut program = base();
+    program.output(8);
+    assert_eq!(
+        rejected(&program),
+        "value \"v2\" is an output that no step writes and that does not come from outside"
+    );
+
+    // Parts: the output's last bytes, the middle of what is read, and a part that nobody makes.
+    let mut program = base();
+    program.access(StepId(1), ValueId(1), AccessKind::Write).bytes = Some(Span::new(0, 6));
+    assert_eq!(rejected(&program), "value \"v1\" is an output, but no step writes its bytes 6..8");
+    let mut program = base();
+    program.access(StepId(0), ValueId(0), AccessKind::Write).bytes = Some(Span::new(0, 2));
+    let mut rest = Access::write(ValueId(0));
+    rest.bytes = Some(Span::new(5, 8));
+    program.steps[0].accesses.push(rest);
+    assert_eq!(
+        rejected(&program),
+        "step \"s1\" reads bytes 2..5 of value \"v0\", which no step writes"
+    );
+    program.access(StepId(1), ValueId(0), AccessKind::Read).bytes = Some(Span::new(5, 8));
+    let part = program.view(ValueId(0), 1, 3);
+    program.values[part.index()].output = true;
+    assert_eq!(rejected(&program), "value \"v2\" is an output, but no step writes its bytes 1..3");
+    // What must be overwritten and is not there.
+    let mut program = base();
+    let hollow = program.temporary(8);
+    program.overwrite(StepId(1), ValueId(1), hollow, true);
+    assert_eq!(
+        rejected(&program),
+        "step \"s1\" reads bytes 0..8 of value \"v2\", which no step writes"
+    );
+
+    let mut program = base();
+    program.access(StepId(0), ValueId(0), AccessKind::Write).until = Until::EndOfRun;
+    let unfinished = "step \"s1\" reads value \"v0\" before step \"s0\" has finished to write it";
+    assert_eq!(rejected(&program), unfinished);
+    program.access(StepId(0), ValueId(0), AccessKind::Write).until = Until::After(StepId(1));
+    assert_eq!(rejected(&program), unfinished);
+
+    let mut program = base();
+    program.steps[0].flows_from = vec![StepId(1)];
+    assert_eq!(rejected(&program), "step \"s0\" is to run after step \"s1\", but comes before it");
+
+    let mut program = base();
     program.steps[0].scratch = Some(Scratch { bytes: 8, align: 0 });
     assert_eq!(rejected(&program), "step \"s0\": scratch has an alignment of 0");
 
@@ -751,4 +813,103 @@ fn what_breaks_a_precondition_is_rejected_with_names() {
         rejected(&program),
         "value \"v0\" has an alignment of 0, or one that its offset breaks"
     );
+}
+
+#[test]
+fn a_buffer_is_aligned_for_all_of_its_values_at_once() {
+    // Two values at multiples of 48, each taken over by one at a multiple of 64: at 0 and at 192.
+    let mut program = in_order();
+    let aligned = |align, output| ValueInfo { align: Some(align), output, ..ValueInfo::new(100) };
+    let [a, c] = [(); 2].map(|()| program.add(aligned(48, false)));
+    let [b, d] = [(); 2].map(|()| program.add(aligned(64, true)));
+    program.step(&[], &[a, c]);
+    for (input, output) in [(a, b), (c, d)] {
+        let step = program.step(&[input], &[output]);
+        program.overwrite(step, output, input, true);
+    }
+    assert_eq!(arena(&program, &plain()), 192 + 100);
+}
+
+#[test]
+fn a_state_that_is_kept_apart_keeps_what_it_was_before() {
+    // b is written over a, then c and d follow: 8 bytes each, two of them at a time.
+    let mut program = in_order();
+    let [a, b, c] = [(); 3].map(|()| program.temporary(8));
+    let d = program.output(8);
+    program.step(&[], &[a]);
+    let step = program.step(&[], &[b]);
+    program.overwrite(step, b, a, true);
+    program.step(&[b], &[c]);
+    program.step(&[c], &[d]);
+    assert_eq!(arena(&program, &plain()), 16);
+    // Nobody else may have the bytes of b, which are those of a.
+    let mut options = plain();
+    options.apart = Apart::Values(vec![b]);
+    let plan = planned(&program, &options);
+    assert_eq!((plan.banks[0].bytes, slot(&plan, a)), (24, slot(&plan, b)));
+}
+
+#[test]
+fn bytes_that_are_free_from_the_very_moment_are_taken_over() {
+    // s1 reads a part of a before it writes, and must write b over a. What follows may be written
+    // early, so that this is looked at and not taken for granted.
+    let mut program = in_order();
+    let a = program.temporary(8);
+    let part = program.view(a, 0, 4);
+    let (b, c) = (program.temporary(8), program.output(8));
+    program.step(&[], &[a]);
+    let [over, last] = [program.step(&[part], &[b]), program.step(&[b], &[c])];
+    program.access(over, part, AccessKind::Read).until = Until::Writes;
+    program.overwrite(over, b, a, true);
+    program.access(last, c, AccessKind::Write).from = Some(over);
+    program.overwrite(last, c, b, false);
+    let plan = planned(&program, &plain());
+    assert_eq!((plan.banks[0].bytes, slot(&plan, b)), (16, slot(&plan, a)));
+}
+
+#[test]
+fn a_bank_takes_what_is_exactly_as_large_as_it_may_be() {
+    let mut program = in_order();
+    let a = program.output(8);
+    program.step(&[], &[a]);
+    for (capacity, buffer_capacity) in [(Some(8), None), (None, Some(8))] {
+        let mut first = BankSpec::new("first");
+        (first.capacity, first.buffer_capacity) = (capacity, buffer_capacity);
+        let mut options = plain();
+        options.banks = vec![first, BankSpec::new("second")];
+        assert_eq!(slot(&planned(&program, &options), a).bank, BankId(0));
+        program.values[a.index()].bytes = 9;
+        assert_eq!(slot(&planned(&program, &options), a).bank, BankId(1));
+        program.values[a.index()].bytes = 8;
+    }
+}
+
+#[test]
+fn guards_of_the_options_are_behind_values_with_bytes_of_their_own() {
+    // The output is all of a temporary, or the next state of one.
+    let mut options = plain();
+    options.guards.outputs = 7;
+    let mut program = in_order();
+    let a = program.temporary(8);
+    let all = program.view(a, 0, 8);
+    program.values[all.index()].output = true;
+    program.step(&[], &[a]);
+    assert_eq!(arena(&program, &options), 8);
+    let b = program.output(8);
+    let step = program.step(&[], &[b]);
+    program.values[all.index()].output = false;
+    program.overwrite(step, b, a, true);
+    assert_eq!(arena(&program, &options), 8);
+}
+
+#[test]
+fn the_input_that_fits_best_is_taken_over() {
+    let mut program = in_order();
+    let (large, small, output) = (program.temporary(16), program.temporary(8), program.output(8));
+    program.step(&[], &[large, small]);
+    let step = program.step(&[large, small], &[output]);
+    program.overwrite(step, output, large, false);
+    program.overwrite(step, output, small, false);
+    let plan = planned(&program, &plain());
+    assert_eq!((plan.banks[0].bytes, slot(&plan, output)), (24, slot(&plan, small)));
 }

@@ -1,13 +1,13 @@
 //! Models for ranges of dims: the graph whose plans hold at every size, and what they use at corners.
 
 use anyhow::{Context, Result, anyhow};
-use bytes::Bytes;
 use plimsoll::advise::Variant;
 use plimsoll::at_sizes::{DoesNotHold, used_at};
 use plimsoll::model::Model;
 use plimsoll::range::{Proof, Range, RangeError, Ranged, over_ranges};
 use plimsoll::shape::{self, BindingFault, Bindings, Inferred, Refused, ShapeError};
 use plimsoll::{Graph, Kernels, NodeId, Plan, ScheduledGraph, without_concats};
+use plimsoll_onnx::OnnxFile;
 
 use super::{Lowering, Read, read};
 use crate::input::Source;
@@ -23,7 +23,7 @@ pub(crate) struct Loaded {
     /// How it was shown that plans hold at every size of these ranges, if there are any.
     pub(crate) proof: Option<Proof>,
     /// The file, if it is an ONNX model.
-    pub(crate) onnx: Option<Bytes>,
+    pub(crate) onnx: Option<OnnxFile>,
 }
 
 /// A model at the sizes that are asked for.
@@ -162,7 +162,9 @@ fn how_to_bind(error: &ShapeError) -> &'static str {
         any(|fault| matches!(fault, BindingFault::NoDim { .. } | BindingFault::NoRank { .. }));
     match (symbol, shape) {
         (true, false) => " (say it with --dim NAME=N)",
-        (false, true) => " (say it with --input-shape INPUT=N,N)",
+        (false, true) => {
+            " (say it with --input-shape INPUT=N,N; in the file a dim of 0 or less is none)"
+        }
         (true, true) => " (say it with --dim NAME=N or --input-shape INPUT=N,N)",
         (false, false) => "",
     }

@@ -1,4 +1,7 @@
-//! Other ways to lower a model than the one that was asked for, to be compared with it.
+//! Other ways to lower a model than the one that was asked for: to be compared with it, or for
+//! runtimes that work in a way of their own.
+
+use anyhow::{Result, bail};
 
 use super::{Concat, KernelSet, Lowering, ModelArgs, Order};
 
@@ -68,10 +71,37 @@ impl Sequence {
 impl ModelArgs {
     /// The orders to compare: all, or the one that is asked for.
     pub(crate) fn sequences(&self) -> Vec<Sequence> {
+        let all = vec![Sequence::Given, Sequence::Fast, Sequence::Best];
+        self.asked_sequence().map_or(all, |asked| vec![asked])
+    }
+
+    /// The same for a runtime that runs the nodes in the order of the file: that is planned, if no order
+    /// is asked for.
+    pub(crate) fn in_order_of_file(&self) -> Self {
+        let order = self.order.clone().or_else(|| Some("given".into()));
+        ModelArgs { order, ..self.clone() }
+    }
+
+    /// The same for TensorFlow Lite Micro, which runs the nodes in the order of the file, and whose
+    /// kernels are not known to work in place unless that is said.
+    pub(crate) fn for_tflm(&self) -> Result<Self> {
+        if let Some(asked @ (Sequence::Fast | Sequence::Best)) = self.asked_sequence() {
+            let name = asked.name();
+            bail!(
+                "TFLite Micro runs operators in the order of the file: there is no plan for it with \
+                 --order {name}"
+            );
+        }
+        let kernels = self.kernels.or(Some(KernelSet::Views));
+        Ok(ModelArgs { kernels, ..self.in_order_of_file() })
+    }
+
+    /// The order that is asked for, if one is.
+    fn asked_sequence(&self) -> Option<Sequence> {
+        let asked = self.order.as_ref()?;
         let known = [Sequence::Given, Sequence::Fast, Sequence::Best];
-        let Some(asked) = &self.order else { return known.to_vec() };
         let named = known.into_iter().find(|sequence| asked.as_os_str() == sequence.name());
-        vec![named.unwrap_or(Sequence::Listed)]
+        Some(named.unwrap_or(Sequence::Listed))
     }
 
     /// The most that may share bytes.

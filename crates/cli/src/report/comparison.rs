@@ -23,6 +23,8 @@ pub(crate) struct Comparison {
     /// Below this none of them can be, and why.
     pub(crate) bound: Option<u64>,
     pub(crate) bound_of: &'static str,
+    /// What it would take if nothing shared bytes with anything.
+    pub(crate) unshared: Option<u64>,
     /// What the best is compared with in words.
     pub(crate) references: Vec<(u64, &'static str)>,
     /// What was left out.
@@ -50,6 +52,7 @@ struct Table<'a> {
     format: &'static str,
     source: &'a str,
     lower_bound_bytes: Option<u64>,
+    unshared_bytes: Option<u64>,
     best_arena_bytes: Option<u64>,
     rows: Vec<TableRow<'a>>,
     skipped: &'a [String],
@@ -80,6 +83,7 @@ impl Comparison {
             rows: Vec::new(),
             bound: None,
             bound_of: "",
+            unshared: None,
             references: Vec::new(),
             skipped: Vec::new(),
             has_times: true,
@@ -104,6 +108,9 @@ impl Comparison {
         writeln!(out, "{}", one_line(&self.title))?;
         if let Some(bound) = self.bound {
             writeln!(out, "lower bound {}: {}", size::long(bound), self.bound_of)?;
+        }
+        if let Some(unshared) = self.unshared {
+            writeln!(out, "unshared {}: nothing shares bytes with anything", size::long(unshared))?;
         }
         writeln!(out)?;
         let (header, rows) = (self.header(), self.cells());
@@ -263,6 +270,7 @@ impl Comparison {
             format: COMPARISON_FORMAT,
             source: &self.source,
             lower_bound_bytes: self.bound,
+            unshared_bytes: self.unshared,
             best_arena_bytes: self.best_bytes(),
             rows: rows.collect(),
             skipped: &self.skipped,

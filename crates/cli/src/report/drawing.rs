@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use plimsoll_pack::csv::Table;
-use plimsoll_pack::{Solution, Sweep};
+use plimsoll_pack::{Life, Solution, Sweep};
 
 use super::map::{Map, colour, letter};
 use super::plain;
@@ -42,6 +42,23 @@ impl Clock {
             },
         }
     }
+
+    /// A life in a legend: `[2, 7)`, or the first and the last step that belong to it.
+    fn tell_life(self, life: Life) -> String {
+        if self == Clock::Moments || life.end <= life.start {
+            return life.to_string();
+        }
+        let (first, last) = (self.tell(life.start), self.tell(life.end - 1));
+        if first == last { first } else { format!("{first} to {last}") }
+    }
+
+    /// What lives are counted in.
+    fn unit(self) -> &'static str {
+        match self {
+            Clock::Moments => "life",
+            Clock::Steps(_) => "steps",
+        }
+    }
 }
 
 impl Drawing<'_> {
@@ -59,15 +76,18 @@ impl Drawing<'_> {
             let mark = if is_bound { " < bound" } else { "" };
             writeln!(out, "{:>11} |{cells}|{mark}", "")?;
         }
-        writeln!(out, "{:>11} +{border}+ time", 0)?;
-        writeln!(out, "{:>11}  {}", "", map.moments())?;
+        let what = if self.clock == Clock::Moments { "time" } else { "step" };
+        writeln!(out, "{:>11} +{border}+ {what}", 0)?;
+        writeln!(out, "{:>11}  {}", "", map.moments(|time| self.clock.tell(time)))?;
         self.write_legend(out)
     }
 
     fn write_legend(&self, out: &mut dyn Write) -> io::Result<()> {
         let problem = &self.table.problem;
-        let lives: Vec<String> = problem.buffers().iter().map(|b| b.life.to_string()).collect();
-        let life_width = lives.iter().map(String::len).max().unwrap_or(0).max(4);
+        let lives = problem.buffers().iter().map(|buffer| self.clock.tell_life(buffer.life));
+        let lives: Vec<String> = lives.collect();
+        let unit = self.clock.unit();
+        let life_width = lives.iter().map(String::len).max().unwrap_or(0).max(unit.len());
         let number_width = self.arena_bytes.to_string().len().max(6);
         for (id, life) in problem.ids().zip(&lives) {
             // All or none have a letter.
@@ -76,11 +96,7 @@ impl Drawing<'_> {
             };
             if id.index() == 0 {
                 let (number, life) = (number_width, life_width);
-                writeln!(
-                    out,
-                    "\n   {:>number$}  {:>number$}  {:life$}  id",
-                    "offset", "size", "life"
-                )?;
+                writeln!(out, "\n   {:>number$}  {:>number$}  {unit:life$}  id", "offset", "size")?;
             }
             let (offset, size) = (self.solution.offset(id), problem.buffer(id).size);
             let style = colour(id);

@@ -137,18 +137,20 @@ impl<'a> Map<'a> {
         SHADES[quarters as usize - 1]
     }
 
-    /// The moments below the map, as many as there is room for.
-    pub(super) fn moments(&self) -> String {
+    /// The moments below the map in somebody's words, as many as there is room for; none twice.
+    pub(super) fn moments(&self, tell: impl Fn(i64) -> String) -> String {
         let sections = self.sweep.len();
-        let mut line = String::new();
+        let (mut line, mut last) = (String::new(), String::new());
         for border in 0..=sections {
             let column = border * self.columns / sections;
             let moment = match border {
                 0 => self.sweep.life_of(0).start,
                 _ => self.sweep.life_of(border - 1).end,
             };
-            if line.is_empty() || line.len() + 1 < column {
+            let moment = tell(moment);
+            if (line.is_empty() || line.len() + 1 < column) && moment != last {
                 let _ = write!(line, "{:1$}{moment}", "", column - line.len());
+                last = moment;
             }
         }
         line
@@ -185,7 +187,7 @@ mod tests {
         let sweep = Sweep::new(problem);
         let map = Map::draw(problem, &sweep, &Solution::new(offsets.to_vec())).expect("a map");
         let plain = |(_, line): (Span, String)| anstream::adapter::strip_str(&line).to_string();
-        map.lines().map(plain).chain([map.moments()]).collect()
+        map.lines().map(plain).chain([map.moments(|time| time.to_string())]).collect()
     }
 
     fn problem(buffers: &[(u64, i64, i64)]) -> Problem {

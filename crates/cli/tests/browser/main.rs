@@ -124,7 +124,7 @@ fn the_mouse_finds_what_is_there() {
     browser.click(x, y);
     assert_eq!(selected(&mut browser), "stem.p");
     let story = browser.text("#details dl");
-    for told in ["MaxPool", "f32[1, 16, 16, 16]", "stem.pool", "points [5, 14)", "before it"] {
+    for told in ["MaxPool", "f32[1, 16, 16, 16]", "stem.pool", "steps 3 to 7", "before it"] {
         assert!(story.contains(told), "{told}: {story}");
     }
     assert!(browser.text("#said").starts_with("stem.p, MaxPool, 16 KiB"));

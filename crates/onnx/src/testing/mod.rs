@@ -1,11 +1,15 @@
-//! Models to test with, and the body of the fuzz target.
+//! Models to test with, and the bodies of fuzz targets.
 
+mod kernels;
+mod machine;
 mod samples;
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use plimsoll::model::{Body, Model, ModelNode, Operator, TensorId};
+use plimsoll::shape::{Bindings, infer};
+use plimsoll::testing::assert_plans_are_right;
 use prost::Message;
 
 use crate::proto::attribute_proto::AttributeType;
@@ -16,6 +20,8 @@ use crate::proto::{
 };
 use crate::{Annotated, Note, Notes, read};
 
+pub use kernels::onnx_kernel;
+pub use machine::OnnxMachine;
 pub use samples::samples;
 
 /// The number of the type of 32-bit floats.
@@ -191,6 +197,19 @@ pub fn fuzz_onnx(bytes: &[u8]) -> bool {
     visit(&model, &model.body, &mut nodes);
     assert_unique(&mut nodes);
     assert_notes_change_nothing(bytes, &model);
+    true
+}
+
+/// The same bytes on the way to a plan: what can be inferred survives as a text, and its plans are
+/// right. Says whether there was a graph to plan.
+///
+/// # Panics
+/// If any of that fails.
+#[must_use]
+pub fn fuzz_onnx_plan(bytes: &[u8]) -> bool {
+    let Ok(model) = read(Bytes::copy_from_slice(bytes)) else { return false };
+    let Ok(inferred) = infer(&model, &Bindings::default()) else { return false };
+    assert_plans_are_right(&inferred.graph);
     true
 }
 

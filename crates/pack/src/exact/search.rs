@@ -241,7 +241,7 @@ impl<'a> Search<'a> {
     }
 
     /// A hash of what is left in a part, and how low it can go.
-    fn key(&mut self, lo: usize, hi: usize) -> u128 {
+    pub(super) fn key(&mut self, lo: usize, hi: usize) -> u128 {
         if !self.options.nogoods {
             return 0;
         }

@@ -246,3 +246,54 @@ fn a_step_that_takes_too_long_proves_nothing() {
     tree.most_work = 0;
     assert!(tree.settle_all().is_err() && tree.is_exhausted);
 }
+
+/// Two that lie side by side, 1 and 3 bytes, and one across both.
+fn bridge() -> Problem {
+    let buffers = [(1, 0, 1), (1, 0, 2), (3, 1, 2)];
+    let buffer = |(size, start, end)| Buffer::new(size, Life::new(start, end));
+    Problem::new(buffers.into_iter().map(buffer).collect()).expect("valid")
+}
+
+// The searches of the two tests below would be wrong if these did not hold, and yet no small problem is
+// known of which the answer changes: millions of random ones have been asked.
+
+#[test]
+fn a_dead_end_rests_on_everything_that_lies_below() {
+    let problem = bridge();
+    let options = Options::default();
+    let instance = instance::Instance::new(&problem, &Sweep::new(&problem)).expect("it applies");
+    let [left, across, right] =
+        [0, 1, 2].map(|id| instance.ids.iter().position(|i| i.0 == id).expect("all are there"));
+    let mut tree = tree::Tree::new(&instance, 8, &options);
+    assert!(tree.settle_all().is_ok());
+    assert!(tree.place(right, 0).is_ok() && tree.place(left, 1).is_ok());
+    // Only the right one has raised it; but if the left one were not placed, it could lie on that.
+    assert_eq!(tree.low[across], 3);
+    let why = tree.around(across);
+    assert!(why.has(0) && why.has(1) && !why.has(2), "{why:?}");
+}
+
+#[test]
+fn a_state_in_which_something_waits_is_another_state() {
+    let problem = bridge();
+    let options = Options::default();
+    let instance = instance::Instance::new(&problem, &Sweep::new(&problem)).expect("it applies");
+    let mut search = Search::new(&instance, 8, &options);
+    let free = search.key(0, instance.moments);
+    search.tree.wait[0] = 2;
+    let waiting = search.key(0, instance.moments);
+    search.tree.wait[0] = 0;
+    assert_ne!(free, waiting);
+    assert_eq!(free, search.key(0, instance.moments));
+}
+
+#[test]
+fn a_reason_is_never_less_than_it_was() {
+    // The decisions at these depths share a bit: without the deeper one the other is still there.
+    let mut why = tree::Why::only(3);
+    why.add(&tree::Why::only(3 + 256));
+    why.remove(3 + 256);
+    assert!(why.has(3));
+    why.remove(3);
+    assert_eq!(why, tree::Why::default());
+}

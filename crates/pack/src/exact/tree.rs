@@ -37,6 +37,9 @@ pub(super) struct Dead {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Why([u64; 4]);
 
+/// From this depth on a bit stands for several decisions.
+const DEPTHS: usize = 4 * 64;
+
 impl Why {
     /// Only that one.
     pub(super) fn only(depth: usize) -> Why {
@@ -55,8 +58,11 @@ impl Why {
         }
     }
 
+    /// Without the deepest that there is, unless its bit may stand for another one too.
     pub(super) fn remove(&mut self, depth: usize) {
-        self.0[depth / 64 % 4] &= !(1 << (depth % 64));
+        if depth < DEPTHS {
+            self.0[depth / 64] &= !(1 << (depth % 64));
+        }
     }
 }
 

@@ -41,6 +41,36 @@ pub(super) fn all(settled: &Settled, variants: &[Variant]) -> Vec<Action> {
     actions
 }
 
+/// Every way to rewrite the graph: each segment in two parts and in as many as there are rows, every cheap
+/// node made again for its last reader and for all but the first, everything in half precision.
+#[cfg(feature = "testing")]
+pub(super) fn rewrites(settled: &Settled) -> Vec<Action> {
+    let (graph, program) = (&settled.case.graph, settled.program());
+    let order: Vec<NodeId> =
+        settled.plan.schedule.iter().map(|step| program.node_of(*step)).collect();
+    let mut actions = Vec::new();
+    for at in 0..order.len() {
+        for segment in split::segments(graph, &order, at) {
+            let in_parts = |parts| Action::Split { segments: vec![segment.nodes.clone()], parts };
+            actions.extend([2, 3, 4].map(in_parts));
+        }
+    }
+    for node in graph.node_ids().filter(|node| recompute::elements(graph, *node).is_some()) {
+        let made = graph.node(node).outputs[0];
+        let reads = |other: &NodeId| graph.node(*other).inputs.contains(&made);
+        let readers: Vec<NodeId> = order.iter().copied().filter(reads).collect();
+        let last = |count: usize| readers[readers.len().saturating_sub(count)..].to_vec();
+        let later = [last(1), last(readers.len().saturating_sub(1))];
+        let later = later.into_iter().filter(|readers| !readers.is_empty());
+        actions.extend(later.map(|readers| Action::Recompute { node, readers }));
+    }
+    let all = vec![true; graph.values().len()];
+    let halves = half::candidates(graph, &settled.case.lowering.kernels, &all);
+    actions.extend((!halves.is_empty()).then_some(Action::Half(halves)));
+    actions.dedup();
+    actions
+}
+
 /// What can be done by asking for it.
 fn by_options(settled: &Settled, program: &ScheduledGraph<'_>) -> Vec<Action> {
     let (case, options) = (&settled.case, &settled.case.options);
@@ -50,7 +80,7 @@ fn by_options(settled: &Settled, program: &ScheduledGraph<'_>) -> Vec<Action> {
         actions.push(Action::Order);
     }
     let is_best = settled.plan.derivation.optimal
-        && settled.best.ordering.as_ref().is_none_or(|o| o.schedule.is_optimal());
+        && settled.best.ordering.as_ref().is_none_or(|o| o.schedule.is_settled);
     if !is_best && options.pack.work.is_some() && case.tries.order.is_some() {
         actions.push(Action::Effort);
     }

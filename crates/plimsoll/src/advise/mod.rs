@@ -49,6 +49,7 @@ impl Case {
         let program = ScheduledGraph::new(&best.graph, &self.lowering)?;
         let mut options = self.options.clone();
         options.schedule = best.ordering.as_ref().and_then(|ordering| ordering.steps.clone());
+        options.order_bound_bytes = best.ordering.as_ref().map(|o| o.schedule.arena_bound_bytes);
         let plan = plan(&program, &options)?;
         Ok(Settled { case: self, best, plan })
     }
@@ -150,6 +151,14 @@ pub struct Advice {
     pub cost: Cost,
     /// The plan that says so.
     pub settled: Settled,
+}
+
+/// Every way to rewrite the graph of a case that is ever tried, wherever its peak is: for tests, which
+/// show that what is computed stays the same.
+#[cfg(feature = "testing")]
+#[must_use]
+pub fn rewrites(settled: &Settled) -> Vec<Action> {
+    candidates::rewrites(settled)
 }
 
 /// So much advice is given at most.

@@ -40,7 +40,8 @@ pub(super) fn elements(graph: &Graph, node: NodeId) -> Option<u64> {
         | Op::Pad
         | Op::Resize
         | Op::Expand => true,
-        Op::Fill
+        Op::ByRows
+        | Op::Fill
         | Op::ShapeOf
         | Op::MatMul
         | Op::Conv

@@ -269,6 +269,17 @@ fn what_is_in_the_way_is_said() {
             "present: f32[8, 4] = exp(past)\nsame: f32[32] = reshape(past)\noutput same",
             "the output `same` is in the bytes of `past` too",
         ),
+        // As a part of what is written over, the input is gone as well.
+        (
+            "both: f32[16, 4] = concat{axis=0}(past, x)\npresent: f32[16, 4] = exp(both)\n\
+             same: f32[32] = reshape(past)\noutput same",
+            "the output `same` is in the bytes of `both` too",
+        ),
+        (
+            "both: f32[16, 4] = concat{axis=0}(past, x)\npresent: f32[16, 4] = exp(both)\n\
+             late: f32[8, 4] = matmul(present, past)\noutput late",
+            "node `late` reads `both` after node `present` has written over it",
+        ),
     ] {
         assert_eq!(refused(&of(lines)), why, "{lines}");
     }

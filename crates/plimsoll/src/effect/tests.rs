@@ -75,6 +75,7 @@ fn row_by_row_ops_may_overwrite_their_data() {
 fn a_binary_op_may_overwrite_either_operand_of_the_full_shape() {
     assert_eq!(f32s(&[&[4, 8], &[4, 8]], &[&[4, 8]]).overwrites(&Op::Binary), [(0, 0), (0, 1)]);
     assert_eq!(f32s(&[&[8], &[4, 8]], &[&[4, 8]]).overwrites(&Op::Binary), [(0, 1)]);
+    assert_eq!(f32s(&[&[8], &[4, 8]], &[&[4, 8]]).overwrites(&Op::ByRows), [(0, 1)]);
     assert_eq!(f32s(&[&[4, 1], &[1, 8]], &[&[4, 8]]).overwrites(&Op::Binary), []);
     let compare = f32s(&[&[4], &[4]], &[&[4]]).output(0, Dtype::Bool);
     assert_eq!(compare.overwrites(&Op::Binary), []);
@@ -186,6 +187,18 @@ fn slices_outside_are_misfits() {
     assert_eq!(case.misfit(&stepped(3, 4, -1)), None);
     assert!(case.misfit(&stepped(3, 5, -1)).is_some());
     assert!(case.misfit(&stepped(0, 2, 0)).is_some());
+    assert_eq!(case.misfit(&stepped(3, 1, i64::MIN)), None);
+    let twice = Op::Slice { cuts: vec![Cut::new(0, 0, 2), Cut::new(0, 1, 2)] };
+    assert_eq!(case.misfit(&twice).unwrap(), "axis 0 is cut twice");
+}
+
+#[test]
+fn what_is_kept_of_an_axis_is_in_order_or_a_single_element() {
+    let cut = |len, step| Cut { axis: 0, start: 0, len, step };
+    assert_eq!([cut(4, 1), cut(1, -1), cut(0, 7), cut(1, i64::MIN)].map(|c| c.is_run()), [true; 4]);
+    assert_eq!([cut(4, -1), cut(2, 2)].map(|c| c.is_run()), [false; 2]);
+    assert!(cut(4, 1).keeps_all(4) && cut(1, -1).keeps_all(1));
+    assert!(!cut(4, -1).keeps_all(4) && !cut(3, 1).keeps_all(4));
 }
 
 #[test]
@@ -243,7 +256,7 @@ fn what_is_not_known_shares_nothing() {
     for op in Op::every() {
         let effect = effect(&op, &[operand, operand], &[operand]);
         assert_eq!(effect.overwrites, [], "{op:?}");
-        assert_eq!(misfit(&op, &[operand], &[operand]), None);
+        assert_eq!(misfit(&op, &[operand, operand], &[operand]), None);
         // No operands at all are no trouble either.
         assert_eq!(super::effect(&op, &[], &[]).views, []);
     }

@@ -150,10 +150,10 @@ fn lent(program: &dyn Program, plan: &Plan) -> Vec<Taken> {
     for (index, (place, member)) in plan.places.iter().zip(&plan.derivation.members).enumerate() {
         let value = ValueId::new(index);
         if let (Place::Bank(slot), None) = (place, member)
-            && slot.bytes > 0
+            && slot.reserved > 0
             && program.value(value).view_of.is_none()
         {
-            let span = Span::new(slot.offset, slot.offset + slot.bytes);
+            let span = Span::new(slot.offset, slot.offset + slot.reserved);
             let piece = Piece { bank: slot.bank, span, what: What::Lent(value) };
             lent.push(Taken { piece, align: None });
         }
@@ -192,7 +192,7 @@ fn placed(program: &dyn Program, plan: &Plan, value: ValueId) -> Option<Needed> 
     let from = plan.derivation.members[value.index()]?.offset;
     let Place::Bank(slot) = plan.places[value.index()] else { return None };
     let bytes = Span::new(from, from + program.value(value).bytes);
-    Some(Needed { value, bytes, slot: Span::new(from, from + slot.bytes) })
+    Some(Needed { value, bytes, slot: Span::new(from, from + slot.reserved) })
 }
 
 /// What the bytes of a window are: values first, then what is behind them, then what is between.

@@ -1,7 +1,12 @@
 //! What is said of plans that were worked out by hand.
 
+use plimsoll_pack::Span;
+
 use super::*;
-use crate::{LoweringOptions, Options, ScheduledGraph, VerifiedPlan, plan, text};
+use crate::testing::TestProgram;
+use crate::{
+    AccessKind, Execution, LoweringOptions, Options, ScheduledGraph, VerifiedPlan, plan, text,
+};
 
 /// Plans a graph in its own order, and hands both over.
 fn planned(lines: &str, options: &Options, look: impl FnOnce(&ScheduledGraph<'_>, &VerifiedPlan)) {
@@ -25,6 +30,22 @@ fn the_highest_peak_comes_first_and_the_next_would_show() {
         assert_eq!(found, [("c".to_owned(), 5, 448), ("d".to_owned(), 7, 256)]);
         assert_eq!(peaks(plan, 1).len(), 1);
     });
+}
+
+#[test]
+fn of_peaks_with_the_same_buffers_only_the_first_is_listed() {
+    // s0 writes all of a, s1 everything but its first four bytes again, which nobody wants; the
+    // four are kept for s2.
+    let mut program = TestProgram::new(Execution::InOrder);
+    let (a, b) = (program.temporary(16), program.output(2));
+    let [_, again, last] =
+        [program.step(&[], &[a]), program.step(&[], &[a]), program.step(&[a], &[b])];
+    program.access(again, a, AccessKind::Write).bytes = Some(Span::new(4, 16));
+    program.access(last, a, AccessKind::Read).bytes = Some(Span::new(0, 4));
+    let plan = plan(&program, &Options { align: 1, ..Options::default() }).expect("a plan");
+    // 16 bytes at point 1, 4 at point 2, and the same 16 at point 3; last 4 + 2 at point 5.
+    let found: Vec<_> = peaks(&plan, 9).iter().map(|peak| (peak.point.0, peak.bytes)).collect();
+    assert_eq!(found, [(1, 16), (5, 6)]);
 }
 
 #[test]

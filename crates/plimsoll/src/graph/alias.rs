@@ -66,6 +66,15 @@ impl Aliases {
         self.pure[node.index()]
     }
 
+    /// Whether a node writes the bytes of one of its outputs: there are some, and they are not
+    /// those of an input. A dropout with a mask writes the mask alone.
+    pub(crate) fn are_written(&self, graph: &Graph, node: NodeId, output: ValueId) -> bool {
+        let inputs = &graph.node(node).inputs;
+        let of = |value: ValueId| self.view(value).map(|view| view.of);
+        let mut roots = std::iter::successors(of(output), |root| of(*root));
+        !graph.value(output).elided && !roots.any(|root| inputs.contains(&Some(root)))
+    }
+
     pub(crate) fn of(graph: &Graph, kernels: &Kernels) -> Result<Self, GraphError> {
         let viewing = kernels.viewing(graph);
         let mut views: Vec<Option<View>> = graph.values.iter().map(|value| value.view).collect();

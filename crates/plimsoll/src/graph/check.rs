@@ -9,11 +9,13 @@ use std::collections::HashSet;
 use plimsoll_pack::Span;
 
 use super::error::{GraphError, NodeFault, ValueFault};
-use super::{Aliases, Bytes, End, Flow, Folds, Graph, Node, NodeId, Window, cycle_error};
+use super::{
+    Aliases, Bytes, End, Flow, Folds, Graph, Node, NodeId, Window, cycle_error, read_through,
+};
 use crate::effect::{Operand, misfit};
 use crate::ids::ValueId;
 use crate::kernels::Kernels;
-use crate::program::{AccessKind, Execution, Layout, Role};
+use crate::program::{AccessKind, Execution, Layout, Overwrite, Role};
 use crate::schedule::order_of;
 
 type Check = Result<(), GraphError>;
@@ -33,6 +35,9 @@ pub(super) fn check(mut graph: Graph) -> Result<Graph, GraphError> {
     check_views(&graph, &aliases)?;
     check_written(&graph, &aliases)?;
     let folds = Folds::of(&graph, &aliases)?;
+    for node in graph.node_ids().filter(|node| !graph.node(*node).elided) {
+        check_read_once(&graph, &aliases, &folds, node)?;
+    }
     let flow = Flow::of(&graph, &aliases, &folds);
     order_of(&graph, &flow).map_err(|cycle| cycle_error(&graph, &cycle))?;
     Ok(graph)
@@ -187,6 +192,43 @@ fn check_overwrites(graph: &Graph, node: &Node) -> Check {
     Ok(())
 }
 
+/// In place is a matter of an operand: what a step overwrites, for itself or in place of elided
+/// nodes behind it, it does not read by another operand too, unless all of them go element by
+/// element together.
+fn check_read_once(graph: &Graph, aliases: &Aliases, folds: &Folds, id: NodeId) -> Check {
+    let behind = folds.behind(id).map_or(&[][..], |behind| &behind.nodes);
+    let doers = || std::iter::once(&id).chain(behind);
+    if doers().all(|node| graph.node(*node).overwrites.is_empty()) {
+        return Ok(());
+    }
+    let reads = reads_of_step(graph, aliases, folds, id);
+    for doer in doers() {
+        let node = graph.node(*doer);
+        for Overwrite { output, input, .. } in node.overwrites.iter().copied() {
+            let operands = node.inputs.iter().filter(|read| **read == Some(input)).count();
+            let all = reads.iter().filter(|read| **read == input).count();
+            let together = all == operands && graph.goes_together(*doer, output, input);
+            if all > 1 && !together {
+                let name = |value: ValueId| graph.value(value).name.clone();
+                let (output, input) = (name(output), name(input));
+                return Err(GraphError::node(
+                    &node.name,
+                    NodeFault::OverwriteReadTwice { output, input },
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a step reads, once for every operand: for itself, and in place of elided nodes around it.
+fn reads_of_step(graph: &Graph, aliases: &Aliases, folds: &Folds, id: NodeId) -> Vec<ValueId> {
+    let own = graph.node(id).reads();
+    let own = own.flat_map(|value| read_through(graph, aliases, value).unwrap_or_default());
+    let folded = folds.behind(id).map_or(&[][..], |behind| &behind.reads);
+    own.chain(folded.iter().copied()).collect()
+}
+
 fn check_windows(graph: &Graph, node: &Node) -> Check {
     let fault = |fault| Err(GraphError::node(&node.name, fault));
     for (index, window) in node.windows.iter().enumerate() {
@@ -244,9 +286,11 @@ fn check_written(graph: &Graph, aliases: &Aliases) -> Check {
     let never =
         |value: &ValueId| !written[value.index()] && !written[aliases.resolve(*value).root.index()];
     let overwritten = graph.nodes.iter().flat_map(|node| &node.overwrites).map(|o| o.input);
-    let read = graph.nodes.iter().flat_map(Node::reads).chain(overwritten);
-    match read.chain(graph.outputs.iter().copied()).find(never) {
-        Some(value) => Err(GraphError::value(&graph.value(value).name, ValueFault::NeverWritten)),
+    let mut read = graph.nodes.iter().flat_map(Node::reads).chain(overwritten);
+    let read = read.find(never).map(|value| (value, ValueFault::NeverWritten));
+    let fetched = || graph.outputs.iter().copied().find(never);
+    match read.or_else(|| fetched().map(|value| (value, ValueFault::OutputNeverWritten))) {
+        Some((value, fault)) => Err(GraphError::value(&graph.value(value).name, fault)),
         None => Ok(()),
     }
 }

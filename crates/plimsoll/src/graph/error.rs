@@ -37,6 +37,7 @@ pub enum ValueFault {
     WrittenByWhoReadsIt { node: String },
     Boundary { by: String },
     NeverWritten,
+    OutputNeverWritten,
     NotGiven,
     UnknownRoot,
     ViewOutside { root: String, end: u64, bytes: u64 },
@@ -63,6 +64,7 @@ pub enum NodeFault {
     OverwriteOfOthers { value: String },
     OverwriteTwice { value: String },
     OverwriteSmaller { output: String, input: String },
+    OverwriteReadTwice { output: String, input: String },
     WindowOfOthers { value: String },
     WindowTwice { value: String },
     WindowBytes { value: String },
@@ -117,6 +119,9 @@ impl fmt::Display for ValueFault {
                 write!(f, "comes from outside, but node `{by}` writes it")
             }
             ValueFault::NeverWritten => write!(f, "read, but nobody ever writes it"),
+            ValueFault::OutputNeverWritten => {
+                write!(f, "an output that no node makes and that does not come from outside")
+            }
             ValueFault::NotGiven => write!(f, "only what comes from outside can be donated"),
             ValueFault::UnknownRoot => write!(f, "a view of a value that is not there"),
             ValueFault::ViewOutside { root, end, bytes } => {
@@ -157,6 +162,10 @@ impl fmt::Display for NodeFault {
             NodeFault::OverwriteSmaller { output, input } => {
                 write!(f, "`{output}` does not fit into `{input}`, which it overwrites")
             }
+            NodeFault::OverwriteReadTwice { output, input } => write!(
+                f,
+                "`{output}` cannot overwrite `{input}`, which its step reads by another operand too"
+            ),
             NodeFault::WindowOfOthers { value } => {
                 write!(f, "a window of `{value}`, which it does not access that way")
             }

@@ -5,12 +5,14 @@
 //!   parts of, for all whose parts meet it;
 //! - whoever makes what it reads in place of elided nodes behind it;
 //! - the nodes that it is declared to be after;
-//! - every other reader of what it must overwrite.
+//! - every other reader of what it must overwrite;
+//! - where several nodes write the same bytes, whoever touches them before it in the order that all
+//!   the above leaves: the order of the graph is what it means.
 //!
 //! Cost: linear, but for families of views with several writers and for forced overwrites, where
 //! all members of the family are looked at.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use plimsoll_pack::Span;
 
@@ -18,6 +20,7 @@ use super::error::GraphError;
 use super::{Aliases, Folds, Graph, NodeId};
 use crate::ids::ValueId;
 use crate::program::Role;
+use crate::schedule::order_of;
 
 /// The nodes that each node waits for, by node; sorted, without repetition.
 #[derive(Clone, Debug)]
@@ -45,12 +48,62 @@ impl Flow {
             waits.dedup();
             before.push(waits);
         }
-        Flow { before }
+        let mut flow = Flow { before };
+        flow.order_writers(&families, folds);
+        flow
+    }
+
+    /// Adds what follows from several nodes that write the same bytes. What is added keeps to an
+    /// order that there is, so it never makes a cycle.
+    fn order_writers(&mut self, families: &Families<'_>, folds: &Folds) {
+        let contended = families.contended();
+        if contended.is_empty() {
+            return;
+        }
+        // If there is no order at all, somebody else says so.
+        let Ok(order) = order_of(families.graph, self) else { return };
+        let mut touched: HashMap<ValueId, Touched> = HashMap::new();
+        for node in order.into_iter().filter(|node| !families.graph.node(*node).elided) {
+            let folded = folds.behind(node).map_or(&[][..], |behind| &behind.reads);
+            let reads = families.graph.node(node).reads().chain(folded.iter().copied());
+            let waits = &mut self.before[node.index()];
+            for root in reads.map(|value| families.aliases.resolve(value).root) {
+                if contended.contains(&root) {
+                    touched.entry(root).or_default().read_by(node, waits);
+                }
+            }
+            for root in families.writes(node).filter(|root| contended.contains(root)) {
+                touched.entry(root).or_default().written_by(node, waits);
+            }
+            waits.retain(|other| *other != node);
+            waits.sort_unstable();
+            waits.dedup();
+        }
     }
 
     /// The nodes that a node waits for.
     pub(crate) fn before(&self, node: NodeId) -> &[NodeId] {
         &self.before[node.index()]
+    }
+}
+
+/// Who has touched a root so far.
+#[derive(Default)]
+struct Touched {
+    writer: Option<NodeId>,
+    /// Since then.
+    readers: Vec<NodeId>,
+}
+
+impl Touched {
+    fn read_by(&mut self, node: NodeId, waits: &mut Vec<NodeId>) {
+        waits.extend(self.writer);
+        self.readers.push(node);
+    }
+
+    fn written_by(&mut self, node: NodeId, waits: &mut Vec<NodeId>) {
+        waits.extend(self.writer.replace(node));
+        waits.append(&mut self.readers);
     }
 }
 
@@ -72,7 +125,7 @@ impl<'g> Families<'g> {
         }
         for id in graph.node_ids().filter(|node| !aliases.is_pure_view(*node)) {
             let node = graph.node(id);
-            for value in node.results() {
+            for value in node.results().filter(|value| aliases.are_written(graph, id, *value)) {
                 let root = aliases.resolve(value).root;
                 if aliases.view(value).is_some() || graph.producer(root).is_none() {
                     families.written.entry(root).or_default().push((id, value));
@@ -85,6 +138,41 @@ impl<'g> Families<'g> {
             }
         }
         families
+    }
+
+    /// The roots of what a node writes.
+    fn writes(&self, node: NodeId) -> impl Iterator<Item = ValueId> + '_ {
+        let results = self.graph.node(node).results().filter(move |_| !self.is_view(node));
+        results.map(|value| self.aliases.resolve(value).root)
+    }
+
+    fn is_view(&self, node: NodeId) -> bool {
+        self.aliases.is_pure_view(node)
+    }
+
+    /// The roots of which two nodes write the same bytes.
+    fn contended(&self) -> BTreeSet<ValueId> {
+        let is_contended = |(root, written): &(&ValueId, &Vec<(NodeId, ValueId)>)| {
+            let maker = self.graph.producer(**root).filter(|node| !self.is_view(*node));
+            let whole = maker.map(|node| (node, **root));
+            let all = written.iter().copied().chain(whole);
+            let mut spans: Vec<(Span, NodeId)> = all
+                .filter(|(node, _)| !self.graph.node(*node).elided)
+                .map(|(node, value)| (self.span(value).unwrap_or(Span::new(0, u64::MAX)), node))
+                .collect();
+            spans.sort_unstable_by_key(|(span, node)| (span.lo, span.hi, *node));
+            spans.dedup();
+            // The one that reaches furthest so far.
+            let mut last: Option<(Span, NodeId)> = None;
+            spans.into_iter().any(|(span, node)| {
+                let meets = last.is_some_and(|(before, other)| other != node && before.meets(span));
+                if last.is_none_or(|(before, _)| before.hi < span.hi) {
+                    last = Some((span, node));
+                }
+                meets
+            })
+        };
+        self.written.iter().filter(is_contended).map(|(root, _)| *root).collect()
     }
 
     /// Adds whoever has to be over before a value can be read.

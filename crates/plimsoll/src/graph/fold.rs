@@ -66,7 +66,8 @@ impl Folds {
         let mut writers = vec![0usize; graph.values.len()];
         let mut in_parts = vec![false; graph.values.len()];
         for node in graph.node_ids().filter(|node| runs(graph, aliases, *node)) {
-            for value in graph.node(node).results().filter(|value| aliases.view(*value).is_some()) {
+            let written = |value: &ValueId| aliases.are_written(graph, node, *value);
+            for value in graph.node(node).results().filter(written) {
                 in_parts[aliases.resolve(value).root.index()] = true;
             }
         }

@@ -120,10 +120,10 @@ impl Graph {
         Aliases::of(self, kernels).expect("views of a checked graph do not go in circles")
     }
 
-    /// Whether a node does nothing at all: every output is a view of an input.
+    /// Whether a node does nothing at all with these kernels: every output is a view of an input.
     #[must_use]
-    pub fn is_pure_view(&self, node: NodeId) -> bool {
-        alias::views_of_node(self, node, &Kernels::default()).1
+    pub fn is_pure_view(&self, node: NodeId, kernels: &Kernels) -> bool {
+        alias::views_of_node(self, node, kernels).1
     }
 
     /// What the op of a node does to memory, with slots as wide as `slot_bits` says.
@@ -143,6 +143,16 @@ impl Graph {
     /// The same at the native width.
     pub(crate) fn native_effect(&self, node: NodeId) -> Effect {
         self.effect(node, |value| self.value(value).dtype.bits())
+    }
+
+    /// Whether the op of a node may put an output over an input even where other operands are the
+    /// same value: it reads all of them element by element, together.
+    pub(crate) fn goes_together(&self, id: NodeId, output: ValueId, input: ValueId) -> bool {
+        let (node, effect) = (self.node(id), self.native_effect(id));
+        let may = |(to, from): &(usize, usize)| {
+            (node.outputs[*to], node.inputs[*from]) == (Some(output), Some(input))
+        };
+        !effect.scatters && effect.overwrites.iter().any(may)
     }
 }
 

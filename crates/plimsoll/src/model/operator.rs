@@ -408,12 +408,18 @@ impl Default for Padding {
 }
 
 /// A convolution.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Convolution {
     /// How its windows lie.
     pub windows: Windows,
-    /// How many groups of channels there are; 0 and 1 are the same.
+    /// How many groups of channels there are, at least 1.
     pub group: u64,
+}
+
+impl Default for Convolution {
+    fn default() -> Self {
+        Convolution { windows: Windows::default(), group: 1 }
+    }
 }
 
 /// A pooling.

@@ -14,7 +14,7 @@ pub(super) fn follows(plan: &Plan, is_view: impl Fn(ValueId) -> bool) -> Vec<Vec
         let value = ValueId::new(index);
         if let (Place::Bank(slot), Some(Member { live, .. })) = (place, member)
             && !is_view(value)
-            && slot.bytes > 0
+            && slot.reserved > 0
         {
             by_birth.push((live.start, value, *slot));
         }
@@ -24,7 +24,7 @@ pub(super) fn follows(plan: &Plan, is_view: impl Fn(ValueId) -> bool) -> Vec<Vec
     let mut follows = vec![Vec::new(); plan.places.len()];
     for (_, value, slot) in by_birth {
         let users = last_users.entry(slot.bank).or_default();
-        let mut before = users.replace(slot.offset, slot.offset + slot.bytes, value);
+        let mut before = users.replace(slot.offset, slot.offset + slot.reserved, value);
         before.sort_unstable();
         before.dedup();
         follows[value.index()] = before;

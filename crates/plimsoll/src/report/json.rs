@@ -1,22 +1,33 @@
 //! `plimsoll.plan/1`: the plan as one JSON object, and back.
 //!
-//! No time stamps and no durations: the same plan is the same bytes. Values and steps go by name,
-//! so the names of a program that is written or read must differ.
+//! No time stamps and no durations: the same plan is the same bytes, and what is read and written
+//! again is the same bytes too. Values and steps go by name, and by number too where a name stands
+//! for two of them ([`names`]).
 
-use std::collections::{BTreeMap, HashMap};
-use std::fmt;
+mod claims;
+mod names;
+mod read;
 
-use plimsoll_pack::Limit;
+use std::collections::BTreeMap;
+
+use plimsoll_pack::{Gap, Limit};
 use serde::{Deserialize, Serialize};
+
+pub use claims::{FalseClaim, false_claims, unreserved};
+use names::Names;
+pub use read::{PlanFileRead, PlanReadError, read_plan, read_plan_file};
 
 use super::Totals;
 use super::follows::follows;
 use crate::ids::{BankId, StepId, ValueId};
-use crate::plan::{Bank, Derivation, Place, Plan, Slot};
+use crate::plan::{self, Bank, Place, Plan, Slot};
 use crate::program::{Layout, Program, Role, Storage, root_of};
 
 /// What the `format` key says.
 pub const PLAN_FORMAT: &str = "plimsoll.plan/1";
+
+/// The key of the bound over all orders.
+const ORDER_BOUND: &str = "schedule_lower_bound_bytes";
 
 /// What the command line or another caller wants to be told beside the plan: the options and
 /// bindings that made it, by name.
@@ -40,7 +51,9 @@ pub(super) struct PlanFile {
     #[serde(default)]
     pub(super) unshared_bytes: u64,
     #[serde(default)]
-    pub(super) saved_bytes: u64,
+    pub(super) saved_bytes: i64,
+    #[serde(default)]
+    pub(super) buffers_bytes: u64,
     #[serde(default)]
     pub(super) weights_bytes: u64,
     #[serde(default)]
@@ -61,6 +74,9 @@ pub(super) struct PlanFile {
     pub(super) values: Vec<ValueRow>,
     #[serde(default)]
     pub(super) scratch: Vec<ScratchRow>,
+    /// What was packed; values say which of these they are in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) buffers: Vec<BufferRow>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -120,18 +136,44 @@ pub(super) struct ScratchRow {
     pub(super) bytes: u64,
 }
 
+#[derive(Serialize, Deserialize)]
+pub(super) struct BufferRow {
+    pub(super) bank: String,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) align: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) gaps: Vec<GapRow>,
+}
+
+/// A stretch of a buffer's life in which it uses nothing, or only the bytes of a window.
+#[derive(Serialize, Deserialize)]
+pub(super) struct GapRow {
+    pub(super) start: i64,
+    pub(super) end: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) window: Option<(u64, u64)>,
+}
+
 /// The plan as JSON, one value a line.
 /// `found` is what else is known of it, under keys of its own.
 ///
 /// # Panics
 /// Never: names and numbers can always be written.
 #[must_use]
-pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told, found: Told) -> String {
+pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told, mut found: Told) -> String {
+    if let Some(bound) = plan.derivation.order_bound_bytes {
+        found.insert(ORDER_BOUND.to_owned(), bound.into());
+    }
     let totals = Totals::new(program, plan);
     let is_view = |value| program.value(value).view_of.is_some();
     let follows = follows(plan, is_view);
-    let name = |value: ValueId| program.value_name(value).into_owned();
-    let bank_name = |bank: BankId| plan.banks[bank.index()].name.clone();
+    let names = Names::of(program, plan.banks.iter().map(|bank| bank.name.clone()));
+    let name = |value: ValueId| names.values[value.index()].clone();
+    let step_name = |step: StepId| names.steps[step.index()].clone();
+    let bank_name = |bank: BankId| names.banks[bank.index()].clone();
     let value = |index: usize| {
         let (id, place) = (ValueId::new(index), plan.places[index]);
         let info = program.value(id);
@@ -151,7 +193,7 @@ pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told, found: Told
             offset: slot.map(|s| s.offset),
             bytes: info.bytes,
             at_most: program.is_limit(id),
-            slot_bytes: slot.map(|s| s.bytes).filter(|bytes| *bytes != info.bytes),
+            slot_bytes: slot.map(|s| s.reserved).filter(|bytes| *bytes != info.bytes),
             start: member.map(|m| m.live.start.0),
             end: member.map(|m| m.live.end.0),
             storage: storage(place, info.storage).to_owned(),
@@ -166,11 +208,11 @@ pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told, found: Told
         }
     };
     let scratch = |(index, slot): (usize, &Option<Slot>)| {
-        let step = program.step_name(StepId::new(index)).into_owned();
+        let step = step_name(StepId::new(index));
         slot.map(|s| ScratchRow { step, bank: bank_name(s.bank), offset: s.offset, bytes: s.bytes })
     };
-    let bank = |bank: &Bank| BankRow {
-        name: bank.name.clone(),
+    let bank = |(index, bank): (usize, &Bank)| BankRow {
+        name: bank_name(BankId::new(index)),
         bytes: bank.bytes,
         capacity: bank.capacity,
     };
@@ -183,6 +225,7 @@ pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told, found: Told
         reproducible: (plan.derivation.limit == Some(Limit::Stopped)).then_some(false),
         unshared_bytes: totals.unshared_bytes,
         saved_bytes: totals.saved_bytes(),
+        buffers_bytes: totals.buffers_bytes,
         weights_bytes: totals.weights_bytes,
         static_bytes: totals.static_bytes,
         inputs_bytes: totals.inputs_bytes,
@@ -191,12 +234,32 @@ pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told, found: Told
         align: plan.align,
         found,
         options,
-        banks: plan.banks.iter().map(bank).collect(),
-        schedule: plan.schedule.iter().map(|s| program.step_name(*s).into_owned()).collect(),
+        banks: plan.banks.iter().enumerate().map(bank).collect(),
+        schedule: plan.schedule.iter().copied().map(step_name).collect(),
         values: (0..plan.places.len()).map(value).collect(),
         scratch: plan.scratch.iter().enumerate().filter_map(scratch).collect(),
+        buffers: plan.derivation.buffers.iter().map(|buffer| packed(buffer, bank_name)).collect(),
     };
     serde_json::to_string_pretty(&file).expect("names and numbers") + "\n"
+}
+
+/// A buffer as a row.
+fn packed(buffer: &plan::Buffer, bank_name: impl Fn(BankId) -> String) -> BufferRow {
+    let plan::Buffer { slot, live, align, gaps } = buffer;
+    let gap = |gap: &Gap| GapRow {
+        start: gap.life.start,
+        end: gap.life.end,
+        window: gap.window.map(|window| (window.lo, window.hi)),
+    };
+    BufferRow {
+        bank: bank_name(slot.bank),
+        offset: slot.offset,
+        bytes: slot.bytes,
+        start: live.start.0,
+        end: live.end.0,
+        align: *align,
+        gaps: gaps.iter().map(gap).collect(),
+    }
 }
 
 fn storage(place: Place, storage: Storage) -> &'static str {
@@ -218,120 +281,3 @@ fn role(role: Role) -> Option<&'static str> {
         Role::Temporary => None,
     }
 }
-
-/// Reads a plan for a program: anybody's, as long as it has the keys that matter. How it came
-/// about is not read.
-pub fn read_plan(program: &dyn Program, text: &str) -> Result<Plan, PlanReadError> {
-    let file: PlanFile = serde_json::from_str(text).map_err(PlanReadError::Json)?;
-    if file.format != PLAN_FORMAT {
-        return Err(PlanReadError::Format(file.format));
-    }
-    let values =
-        names((0..program.values()).map(|v| program.value_name(ValueId::new(v)).into_owned()))?;
-    let steps =
-        names((0..program.steps()).map(|s| program.step_name(StepId::new(s)).into_owned()))?;
-    let banks = names(file.banks.iter().map(|bank| bank.name.clone()))?;
-    let find = |known: &HashMap<String, usize>, name: &str| {
-        known.get(name).copied().ok_or_else(|| PlanReadError::Unknown(name.to_owned()))
-    };
-    let slot = |bank: &str, offset, bytes| {
-        Ok(Slot { bank: BankId::new(find(&banks, bank)?), offset, bytes })
-    };
-    let mut places = vec![None; values.len()];
-    for row in &file.values {
-        let index = find(&values, &row.name)?;
-        let place = match (&row.bank, row.offset, row.storage.as_str()) {
-            (Some(bank), Some(offset), _) => {
-                Place::Bank(slot(bank, offset, row.slot_bytes.unwrap_or(row.bytes))?)
-            }
-            (_, _, "elided") => Place::Elided,
-            (..) => match (root_of(program, ValueId::new(index)), &row.root) {
-                ((root, _), Some(over)) if root.index() == index => {
-                    let root = ValueId::new(find(&values, over)?);
-                    Place::Outside { root, offset: row.root_offset.unwrap_or(0) }
-                }
-                ((root, _), None) if root.index() == index => Place::External,
-                ((root, layout), _) => Place::Outside { root, offset: layout.first },
-            },
-        };
-        if places[index].replace(place).is_some() {
-            return Err(PlanReadError::Twice(row.name.clone()));
-        }
-    }
-    follow_roots(program, &mut places);
-    let missing = places.iter().position(Option::is_none);
-    if let Some(missing) = missing {
-        let name = program.value_name(ValueId::new(missing)).into_owned();
-        return Err(PlanReadError::Missing(name));
-    }
-    let mut scratch = vec![None; steps.len()];
-    for row in &file.scratch {
-        scratch[find(&steps, &row.step)?] = Some(slot(&row.bank, row.offset, row.bytes)?);
-    }
-    let schedule = file.schedule.iter().map(|s| Ok(StepId::new(find(&steps, s)?)));
-    let bank = |row: BankRow| Bank { name: row.name, bytes: row.bytes, capacity: row.capacity };
-    Ok(Plan {
-        schedule: schedule.collect::<Result<_, PlanReadError>>()?,
-        places: places.into_iter().flatten().collect(),
-        scratch,
-        banks: file.banks.into_iter().map(bank).collect(),
-        align: file.align,
-        derivation: Derivation::default(),
-    })
-}
-
-/// Puts views of what is written over the caller's memory there too.
-fn follow_roots(program: &dyn Program, places: &mut [Option<Place>]) {
-    for index in 0..places.len() {
-        let (of, by) = root_of(program, ValueId::new(index));
-        if let (Some(Place::Outside { .. }), Some(Place::Outside { root, offset })) =
-            (places[index], places[of.index()])
-            && of.index() != index
-        {
-            places[index] = Some(Place::Outside { root, offset: offset.saturating_add(by.first) });
-        }
-    }
-}
-
-/// Names to indices; they must differ.
-fn names(names: impl Iterator<Item = String>) -> Result<HashMap<String, usize>, PlanReadError> {
-    let mut known = HashMap::new();
-    for (index, name) in names.enumerate() {
-        if let Some(_first) = known.insert(name.clone(), index) {
-            return Err(PlanReadError::Twice(name));
-        }
-    }
-    Ok(known)
-}
-
-/// Why a plan could not be read.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum PlanReadError {
-    /// Not JSON, or without a key that is needed; with line and column.
-    Json(serde_json::Error),
-    /// Another format.
-    Format(String),
-    /// A name that the program or the plan does not have.
-    Unknown(String),
-    /// A name that stands for two things.
-    Twice(String),
-    /// A value without a row.
-    Missing(String),
-}
-
-impl fmt::Display for PlanReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PlanReadError::Json(error) => write!(f, "not a plan: {error}"),
-            PlanReadError::Format(format) => {
-                write!(f, "format is {format:?}, expected {PLAN_FORMAT:?}")
-            }
-            PlanReadError::Unknown(name) => write!(f, "{name:?} is not in the program"),
-            PlanReadError::Twice(name) => write!(f, "{name:?} stands for two things"),
-            PlanReadError::Missing(name) => write!(f, "value {name:?} has no row"),
-        }
-    }
-}
-
-impl std::error::Error for PlanReadError {}

@@ -15,7 +15,10 @@ mod tsv;
 
 pub use c_header::{BadSymbolPrefix, SymbolPrefix, write_c_header};
 pub use chrome_trace::write_chrome_trace;
-pub use json::{PLAN_FORMAT, PlanReadError, Told, read_plan, write_plan};
+pub use json::{
+    FalseClaim, PLAN_FORMAT, PlanFileRead, PlanReadError, Told, false_claims, read_plan,
+    read_plan_file, unreserved, write_plan,
+};
 pub use map::{Labels, ValueLabel, write_map};
 pub use rust_source::write_rust_source;
 pub use tflm::{OfflineMemoryAllocation, TflmError};
@@ -32,8 +35,12 @@ pub struct Totals {
     pub arena_bytes: u64,
     /// Below this they cannot be, with this schedule and this sharing.
     pub lower_bound_bytes: u64,
-    /// What it would take to give every buffer a place of its own.
+    /// What it would take to give every value and every scratch memory a place of its own: no view,
+    /// nothing in place.
     pub unshared_bytes: u64,
+    /// What is left of that where views, and what is in place of something, have no bytes of their
+    /// own: the sum of all buffers that were packed.
+    pub buffers_bytes: u64,
     /// Weights and constants that are in the caller's memory.
     pub weights_bytes: u64,
     /// What is computed of them when the model is loaded, in the caller's memory.
@@ -49,30 +56,33 @@ impl Totals {
     #[must_use]
     pub fn new(program: &dyn Program, plan: &Plan) -> Self {
         let mut totals = Totals {
-            arena_bytes: plan.banks.iter().map(|bank| bank.bytes).sum(),
+            arena_bytes: plan.banks.iter().fold(0, |sum, bank| bank.bytes.saturating_add(sum)),
             lower_bound_bytes: plan.derivation.lower_bound_bytes,
             unshared_bytes: plan.derivation.unshared_bytes,
+            buffers_bytes: plan.derivation.buffers.iter().map(|buffer| buffer.slot.bytes).sum(),
             ..Totals::default()
         };
         for (index, place) in plan.places.iter().enumerate() {
             let info = program.value(ValueId::new(index));
+            let add = |total: &mut u64| *total = total.saturating_add(info.bytes);
             let outside = *place == Place::External && info.storage != Storage::Shared;
             match info.role {
-                Role::Param | Role::Constant if outside => totals.weights_bytes += info.bytes,
-                Role::Static if outside => totals.static_bytes += info.bytes,
-                Role::Input if outside => totals.inputs_bytes += info.bytes,
+                Role::Param | Role::Constant if outside => add(&mut totals.weights_bytes),
+                Role::Static if outside => add(&mut totals.static_bytes),
+                Role::Input if outside => add(&mut totals.inputs_bytes),
                 _ => {}
             }
             if info.output {
-                totals.outputs_bytes += info.bytes;
+                add(&mut totals.outputs_bytes);
             }
         }
         totals
     }
 
-    /// What sharing saves.
+    /// What sharing saves; below 0 where holes cost more than that.
     #[must_use]
-    pub fn saved_bytes(&self) -> u64 {
-        self.unshared_bytes.saturating_sub(self.arena_bytes)
+    pub fn saved_bytes(&self) -> i64 {
+        let saved = i128::from(self.unshared_bytes) - i128::from(self.arena_bytes);
+        i64::try_from(saved).unwrap_or(if saved < 0 { i64::MIN } else { i64::MAX })
     }
 }

@@ -2,19 +2,20 @@
 
 use std::collections::HashMap;
 
-use super::course::UnitId;
+use super::cost::GroupId;
 use super::scope::{Scope, Set};
 use super::trail::{Stop, Trail};
+use super::work::Work;
 
-/// An order with a peak below `limit`, if one is found. `width` states are kept at a time; `work`
-/// is how many units may be looked at, and what was used is taken off.
+/// An order with a peak below `limit`, if one is found. `width` states are kept at a time; what it
+/// does is taken off `work`.
 pub(crate) fn beam(
     scope: &Scope<'_>,
     floor: u64,
     limit: u64,
     width: usize,
-    work: &mut u64,
-) -> Option<(Vec<UnitId>, u64)> {
+    work: &mut Work<'_, '_>,
+) -> Option<(Vec<GroupId>, u64)> {
     let mut trail = Trail::default();
     let mut start = scope.start(floor);
     let ran = scope.settle(&mut start);
@@ -31,15 +32,17 @@ pub(crate) fn beam(
                 }
                 continue;
             }
-            *work = work.checked_sub(scope.len() as u64)?;
-            for unit in scope.ready(&state) {
-                let change = scope.change(&state, unit);
-                let mut state = state.after(unit, change);
+            if !work.spend(scope.work()) {
+                return None;
+            }
+            for group in scope.ready(&state) {
+                let change = scope.change(&state, group);
+                let mut state = state.after(group, change);
                 let bar = best.map_or(limit, |(peak, _)| peak);
                 if state.peak >= bar {
                     continue;
                 }
-                let mut ran = vec![unit];
+                let mut ran = vec![group];
                 ran.extend(scope.settle(&mut state));
                 let (set, peak) = (state.done.clone(), state.peak);
                 let stop = Stop { state, from: Some(index), ran };

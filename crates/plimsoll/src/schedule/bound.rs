@@ -1,68 +1,89 @@
 //! A lower bound on the peak of any order.
 //!
-//! While a unit runs, a buffer is alive in every order if something that touches it has to run
-//! before the unit, or is the unit, and something that touches it has to run after it, or is the
-//! unit; one that lives from the beginning or to the end needs only the other half. What the unit
-//! makes can be less by outputs that could take over inputs. The largest sum counts.
+//! While a group runs, a piece is alive in every order if something that touches it has to run
+//! before the group, or is the group, and something that touches it has to run after it, or is the
+//! group; one that lives from the beginning or to the end needs only the other half. What the group
+//! makes can be less by outputs that could take over inputs. The largest sum counts. At the end all
+//! outputs are alive together, and while the last group runs all but its own.
 //!
-//! Cost: O((edges + touches) × units / 64) time and O(units²) bits. With more than [`MOST_UNITS`]
-//! units only the buffers that a unit touches itself count.
+//! Cost: O((edges + touches) × groups / 64) time and O(groups²) bits. With more than [`MOST_GROUPS`]
+//! groups only the pieces that a group touches itself count.
 
-use super::course::{BufferId, Course, UnitId};
+use super::cost::{CostModel, GroupId, PieceId};
 
-/// More units than this are not all compared with each other.
-const MOST_UNITS: usize = 16_384;
+/// More groups than this are not all compared with each other.
+const MOST_GROUPS: usize = 16_384;
 
-/// No order of the units has a lower peak. `base` is any order in which they can run.
-pub(crate) fn lower_bound(course: &Course, base: &[UnitId]) -> u64 {
-    if course.len() > MOST_UNITS {
-        let touched = |unit: &UnitId| least_touched(course, *unit);
-        return base.iter().map(touched).max().unwrap_or(0).max(course.base());
+/// No order of the groups has a lower peak. `base` is any order in which they can run.
+pub(crate) fn lower_bound(model: &CostModel, base: &[GroupId]) -> u64 {
+    if model.len() > MOST_GROUPS {
+        let touched = |group: &GroupId| least_touched(model, *group);
+        return base.iter().map(touched).max().unwrap_or(0).max(at_the_ends(model));
     }
-    let before = Reach::new(course.len(), base.iter().copied(), |unit| course.before(unit));
-    let behind = Reach::new(course.len(), base.iter().rev().copied(), |unit| course.behind(unit));
-    let alive = alive(course, &before, &behind);
-    let bound = |unit: &UnitId| {
-        let meets = |reach: &Reach, buffer: BufferId| {
-            course.touching(buffer).iter().any(|other| reach.has(*unit, *other))
+    let before = Reach::new(model.len(), base.iter().copied(), |group| model.before(group));
+    let behind = Reach::new(model.len(), base.iter().rev().copied(), |group| model.behind(group));
+    let alive = alive(model, &before, &behind);
+    let bound = |group: &GroupId| {
+        let meets = |reach: &Reach, piece: PieceId| {
+            model.touching(piece).iter().any(|other| reach.has(*group, *other))
         };
-        let fresh = |buffer: BufferId| !course.ends(buffer).0 && !meets(&before, buffer);
-        let last = |buffer: BufferId| !meets(&behind, buffer);
-        let made = course.touches(*unit).iter().filter(|buffer| fresh(**buffer));
-        let made: u64 = made.map(|buffer| course.bytes(*buffer)).sum();
-        let during = course.change(*unit, fresh, last).during;
-        (alive[*unit as usize] - made).saturating_add_signed(during)
+        let fresh = |piece: PieceId| !model.ends(piece).0 && !meets(&before, piece);
+        let last = |piece: PieceId| !meets(&behind, piece);
+        let made = model.touches(*group).iter().filter(|piece| fresh(**piece));
+        let made: u64 = made.map(|piece| model.bytes(*piece)).sum();
+        let during = model.change(*group, fresh, last).during;
+        (alive[*group as usize] - made).saturating_add_signed(during)
     };
-    base.iter().map(bound).max().unwrap_or(0).max(course.base())
+    base.iter().map(bound).max().unwrap_or(0).max(at_the_ends(model))
 }
 
-/// What a unit touches, less what it could take over.
-fn least_touched(course: &Course, unit: UnitId) -> u64 {
-    let touched: u64 = course.touches(unit).iter().map(|buffer| course.bytes(*buffer)).sum();
-    let made: u64 = course
-        .touches(unit)
+/// What is alive before the first group, while the last runs, whichever that is, and after it.
+fn at_the_ends(model: &CostModel) -> u64 {
+    let groups = 0..model.len() as GroupId;
+    let lasts = groups.filter(|group| model.behind(*group).is_empty());
+    let during = lasts.map(|group| {
+        let touched_by_it_alone = |piece: PieceId| model.touching(piece) == [group];
+        let own = model.touches(group).iter().filter(|piece| !model.ends(**piece).0);
+        let own = own.filter(|piece| touched_by_it_alone(**piece) && model.ends(**piece).1);
+        let others = model.end() - own.map(|piece| model.bytes(*piece)).sum::<u64>();
+        // What it touches and nobody keeps was there before it too, unless only it touches it.
+        let held = model.touches(group).iter().filter(|piece| {
+            !model.ends(**piece).1 && (model.ends(**piece).0 || !touched_by_it_alone(**piece))
+        });
+        let held = held.map(|piece| model.bytes(*piece)).sum::<u64>();
+        let change = model.change(group, touched_by_it_alone, |_| true);
+        (others + held).saturating_add_signed(change.during)
+    });
+    during.min().unwrap_or(0).max(model.at_the_ends())
+}
+
+/// What a group touches, less what it could take over.
+fn least_touched(model: &CostModel, group: GroupId) -> u64 {
+    let touched: u64 = model.touches(group).iter().map(|piece| model.bytes(*piece)).sum();
+    let made: u64 = model
+        .touches(group)
         .iter()
-        .filter(|buffer| !course.ends(**buffer).0)
-        .map(|buffer| course.bytes(*buffer))
+        .filter(|piece| !model.ends(**piece).0)
+        .map(|piece| model.bytes(*piece))
         .sum();
-    let during = course.change(unit, |_| true, |_| true).during;
+    let during = model.change(group, |_| true, |_| true).during;
     (touched - made).saturating_add_signed(during)
 }
 
-/// The bytes that are alive while each unit runs, whatever the order.
-fn alive(course: &Course, before: &Reach, behind: &Reach) -> Vec<u64> {
-    let mut alive = vec![0u64; course.len()];
-    for buffer in 0..course.buffers() as BufferId {
-        let (given, kept) = course.ends(buffer);
-        let touching = course.touching(buffer);
-        // Whatever has a touching unit before it comes behind that unit.
+/// The bytes that are alive while each group runs, whatever the order.
+fn alive(model: &CostModel, before: &Reach, behind: &Reach) -> Vec<u64> {
+    let mut alive = vec![0u64; model.len()];
+    for piece in 0..model.pieces() as PieceId {
+        let (given, kept) = model.ends(piece);
+        let touching = model.touching(piece);
+        // Whatever has a touching group before it comes behind that group.
         let begun = behind.union(touching, given);
         let needed = before.union(touching, kept);
         for (word, (begun, needed)) in begun.iter().zip(&needed).enumerate() {
             let mut both = begun & needed;
             while both != 0 {
-                let unit = word * 64 + both.trailing_zeros() as usize;
-                alive[unit] += course.bytes(buffer);
+                let group = word * 64 + both.trailing_zeros() as usize;
+                alive[group] += model.bytes(piece);
                 both &= both - 1;
             }
         }
@@ -70,52 +91,52 @@ fn alive(course: &Course, before: &Reach, behind: &Reach) -> Vec<u64> {
     alive
 }
 
-/// For every unit the units that can be reached from it.
+/// For every group the groups that can be reached from it.
 struct Reach {
-    units: usize,
+    groups: usize,
     words: usize,
     bits: Vec<u64>,
 }
 
 impl Reach {
-    /// `order` has a unit behind all that it leads to.
+    /// `order` has a group behind all that it leads to.
     fn new<'c>(
-        units: usize,
-        order: impl Iterator<Item = UnitId>,
-        next: impl Fn(UnitId) -> &'c [UnitId],
+        groups: usize,
+        order: impl Iterator<Item = GroupId>,
+        next: impl Fn(GroupId) -> &'c [GroupId],
     ) -> Self {
-        let words = units.div_ceil(64);
-        let mut reach = Reach { units, words, bits: vec![0; units * words] };
-        for unit in order {
-            for other in next(unit) {
-                let (from, to) = (*other as usize * words, unit as usize * words);
+        let words = groups.div_ceil(64);
+        let mut reach = Reach { groups, words, bits: vec![0; groups * words] };
+        for group in order {
+            for other in next(group) {
+                let (from, to) = (*other as usize * words, group as usize * words);
                 for word in 0..words {
                     reach.bits[to + word] |= reach.bits[from + word];
                 }
-                reach.bits[unit as usize * words + *other as usize / 64] |= 1 << (other % 64);
+                reach.bits[group as usize * words + *other as usize / 64] |= 1 << (other % 64);
             }
         }
         reach
     }
 
-    fn has(&self, unit: UnitId, other: UnitId) -> bool {
-        self.bits[unit as usize * self.words + other as usize / 64] >> (other % 64) & 1 == 1
+    fn has(&self, group: GroupId, other: GroupId) -> bool {
+        self.bits[group as usize * self.words + other as usize / 64] >> (other % 64) & 1 == 1
     }
 
-    /// The units that some of these reach, and these; or simply all.
-    fn union(&self, units: &[UnitId], all: bool) -> Vec<u64> {
+    /// The groups that some of these reach, and these; or simply all.
+    fn union(&self, groups: &[GroupId], all: bool) -> Vec<u64> {
         let mut union = vec![if all { u64::MAX } else { 0 }; self.words];
         if all {
-            if let Some(last) = union.last_mut().filter(|_| !self.units.is_multiple_of(64)) {
-                *last = (1 << (self.units % 64)) - 1;
+            if let Some(last) = union.last_mut().filter(|_| !self.groups.is_multiple_of(64)) {
+                *last = (1 << (self.groups % 64)) - 1;
             }
             return union;
         }
-        for unit in units {
-            let from = *unit as usize * self.words;
+        for group in groups {
+            let from = *group as usize * self.words;
             let reached = &self.bits[from..from + self.words];
             union.iter_mut().zip(reached).for_each(|(word, bits)| *word |= bits);
-            union[*unit as usize / 64] |= 1 << (unit % 64);
+            union[*group as usize / 64] |= 1 << (group % 64);
         }
         union
     }

@@ -1,75 +1,79 @@
-//! A lower bound on what is alive while one unit runs: a smallest cut.
+//! A lower bound on what is alive while one group runs: a smallest cut.
 //!
-//! When a unit runs, some set of others has run: all that it waits for, none that waits for it, and
-//! with every unit what that waits for. Which of these sets leaves the fewest bytes alive is a
-//! smallest cut: a buffer is cut where one of the units that touch it has run and another has not.
+//! When a group runs, some set of others has run: all that it waits for, none that waits for it, and
+//! with every group what that waits for. Which of these sets leaves the fewest bytes alive is a
+//! smallest cut: a piece is cut where one of the groups that touch it has run and another has not.
 //!
 //! ```text
-//!   has run ──▶ begun ──(bytes of the buffer)──▶ over ──▶ has not run
+//!   has run ──▶ begun ──(bytes of the piece)──▶ over ──▶ has not run
 //! ```
 //!
 //! An activation that is kept for the backward pass as it is or as a copy counts here, whichever of
-//! both it is; [`bound`](super::bound) counts only what is alive in every order. What the unit
-//! touches itself counts as there. Cost: that of a maximal flow over the units that can run on
+//! both it is; [`bound`](super::bound) counts only what is alive in every order. What the group
+//! touches itself counts as there. Cost: that of a maximal flow over the groups that can run on
 //! either side, by the method of Dinitz.
 
-use super::course::{BufferId, Course, UnitId};
+use super::cost::{CostModel, GroupId, PieceId};
+use super::work::Work;
 
-/// What is alive at least while a unit runs, and the work that it took to say so.
-pub(crate) fn least_alive(course: &Course, unit: UnitId) -> (u64, u64) {
-    let before = reached(course.len(), unit, |unit| course.before(unit));
-    let behind = reached(course.len(), unit, |unit| course.behind(unit));
-    let mut net = Net::new(course.len());
-    let end_of = |other: UnitId| match () {
+/// What is alive at least while a group runs; less than that if the work is used up.
+pub(crate) fn least_alive(model: &CostModel, group: GroupId, work: &mut Work<'_, '_>) -> u64 {
+    let before = reached(model.len(), group, |group| model.before(group));
+    let behind = reached(model.len(), group, |group| model.behind(group));
+    let mut net = Net::new(model.len());
+    let end_of = |other: GroupId| match () {
         () if before[other as usize] => SOURCE,
-        () if behind[other as usize] || other == unit => SINK,
+        () if behind[other as usize] || other == group => SINK,
         () => 2 + other,
     };
-    for other in 0..course.len() as UnitId {
+    for other in 0..model.len() as GroupId {
         let end = end_of(other);
         if end > SINK {
-            for first in course.before(other) {
+            for first in model.before(other) {
                 net.edge(end, end_of(*first), ENDLESS);
             }
         }
     }
-    let mut always = least_touched(course, unit, &before, &behind);
-    for buffer in 0..course.buffers() as BufferId {
-        if course.touches(unit).binary_search(&buffer).is_ok() {
+    let mut always = least_touched(model, group, &before, &behind);
+    for piece in 0..model.pieces() as PieceId {
+        if model.touches(group).binary_search(&piece).is_ok() {
             continue;
         }
-        let (given, kept) = course.ends(buffer);
-        let ends: Vec<u32> = course.touching(buffer).iter().map(|unit| end_of(*unit)).collect();
+        let (given, kept) = model.ends(piece);
+        let ends: Vec<u32> = model.touching(piece).iter().map(|group| end_of(*group)).collect();
         let begun = given || ends.contains(&SOURCE);
         let needed = kept || ends.contains(&SINK);
         if begun && needed {
-            always += course.bytes(buffer);
+            always += model.bytes(piece);
         } else if ends.iter().any(|end| *end > SINK) {
-            net.buffer(course.bytes(buffer), &ends, given, kept);
+            net.piece(model.bytes(piece), &ends, given, kept);
         }
     }
-    let work = net.to.len() as u64 * WORK_OF_EDGE;
-    (always + net.flow(), work)
+    always + net.flow(work)
 }
 
-/// What the unit touches, less what it may make or take over in some order.
-fn least_touched(course: &Course, unit: UnitId, before: &[bool], behind: &[bool]) -> u64 {
-    let any = |set: &[bool], buffer: BufferId| {
-        course.touching(buffer).iter().any(|other| set[*other as usize])
+/// What the group touches, less what it may make or take over in some order.
+fn least_touched(model: &CostModel, group: GroupId, before: &[bool], behind: &[bool]) -> u64 {
+    let any = |set: &[bool], piece: PieceId| {
+        model.touching(piece).iter().any(|other| set[*other as usize])
     };
-    let fresh = |buffer: BufferId| !course.ends(buffer).0 && !any(before, buffer);
-    let last = |buffer: BufferId| !any(behind, buffer);
-    let held = course.touches(unit).iter().filter(|buffer| !fresh(**buffer));
-    let held: u64 = held.map(|buffer| course.bytes(*buffer)).sum();
-    held.saturating_add_signed(course.change(unit, fresh, last).during)
+    let fresh = |piece: PieceId| !model.ends(piece).0 && !any(before, piece);
+    let last = |piece: PieceId| !any(behind, piece);
+    let held = model.touches(group).iter().filter(|piece| !fresh(**piece));
+    let held: u64 = held.map(|piece| model.bytes(*piece)).sum();
+    held.saturating_add_signed(model.change(group, fresh, last).during)
 }
 
-/// The units that are reached from a unit, without itself.
-fn reached<'c>(units: usize, unit: UnitId, next: impl Fn(UnitId) -> &'c [UnitId]) -> Vec<bool> {
-    let mut reached = vec![false; units];
-    let mut stack = vec![unit];
-    while let Some(unit) = stack.pop() {
-        for other in next(unit) {
+/// The groups that are reached from a group, without itself.
+fn reached<'c>(
+    groups: usize,
+    group: GroupId,
+    next: impl Fn(GroupId) -> &'c [GroupId],
+) -> Vec<bool> {
+    let mut reached = vec![false; groups];
+    let mut stack = vec![group];
+    while let Some(group) = stack.pop() {
+        for other in next(group) {
             if !std::mem::replace(&mut reached[*other as usize], true) {
                 stack.push(*other);
             }
@@ -85,8 +89,8 @@ const SINK: u32 = 1;
 /// More than all bytes together.
 const ENDLESS: u64 = u64::MAX / 4;
 
-/// How much work an edge of a network is.
-const WORK_OF_EDGE: u64 = 8;
+/// How much work it is to look at all edges of a network once, for each of them.
+const WORK_OF_EDGE: u64 = 2;
 
 /// The level of an end that is not reached from the source, and of one that leads nowhere.
 const UNREACHED: u32 = u32::MAX - 1;
@@ -100,8 +104,8 @@ struct Net {
 }
 
 impl Net {
-    fn new(units: usize) -> Self {
-        Net { edges_of: vec![Vec::new(); units + 2], to: Vec::new(), room: Vec::new() }
+    fn new(groups: usize) -> Self {
+        Net { edges_of: vec![Vec::new(); groups + 2], to: Vec::new(), room: Vec::new() }
     }
 
     fn edge(&mut self, from: u32, to: u32, room: u64) {
@@ -112,8 +116,8 @@ impl Net {
         }
     }
 
-    /// A buffer that is touched at these ends.
-    fn buffer(&mut self, bytes: u64, ends: &[u32], given: bool, kept: bool) {
+    /// A piece that is touched at these ends.
+    fn piece(&mut self, bytes: u64, ends: &[u32], given: bool, kept: bool) {
         let begun = self.edges_of.len() as u32;
         self.edges_of.extend([Vec::new(), Vec::new()]);
         self.edge(begun, begun + 1, bytes);
@@ -129,12 +133,15 @@ impl Net {
         }
     }
 
-    /// The most that can flow from source to sink.
-    fn flow(&mut self) -> u64 {
+    /// The most that can flow from source to sink, or what was found of it when the work is used up:
+    /// whatever flows has to be cut.
+    fn flow(&mut self, work: &mut Work<'_, '_>) -> u64 {
         let mut flow = 0;
         loop {
             let mut levels = self.levels();
-            if levels[SINK as usize] == UNREACHED {
+            if levels[SINK as usize] == UNREACHED
+                || !work.spend(self.to.len() as u64 * WORK_OF_EDGE)
+            {
                 return flow;
             }
             let mut next = vec![0usize; self.edges_of.len()];
@@ -142,6 +149,9 @@ impl Net {
             loop {
                 let at = path.last().map_or(SOURCE, |edge| self.to[*edge as usize]);
                 if at == SINK {
+                    if !work.spend(path.len() as u64) {
+                        return flow;
+                    }
                     flow += self.push_along(&mut path);
                     continue;
                 }

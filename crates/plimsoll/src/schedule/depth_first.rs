@@ -1,4 +1,4 @@
-//! Depth first: what a unit needs is finished just before it, the greediest part of it first.
+//! Depth first: what a group needs is finished just before it, the greediest part of it first.
 //!
 //! For trees whose results are all of a size this is the rule of Sethi and Ullman: a part that
 //! needs much and leaves little comes before one that needs little and leaves much, so that what is
@@ -7,30 +7,30 @@
 
 use std::cmp::Reverse;
 
-use super::course::{Course, UnitId};
+use super::cost::{CostModel, GroupId};
 
-/// An order of the units. `base` is any order in which they can run; ties go by it.
-pub(crate) fn depth_first(course: &Course, base: &[UnitId]) -> Vec<UnitId> {
-    let (need, hold) = needs(course, base);
-    let excess = |unit: &UnitId| need[*unit as usize].saturating_sub(hold[*unit as usize]);
-    let mut done = vec![false; course.len()];
-    let mut order = Vec::with_capacity(course.len());
-    let sinks = base.iter().copied().filter(|unit| course.behind(*unit).is_empty());
-    let mut stack: Vec<(UnitId, bool)> = Vec::new();
+/// An order of the groups. `base` is any order in which they can run; ties go by it.
+pub(crate) fn depth_first(model: &CostModel, base: &[GroupId]) -> Vec<GroupId> {
+    let (need, hold) = needs(model, base);
+    let excess = |group: &GroupId| need[*group as usize].saturating_sub(hold[*group as usize]);
+    let mut done = vec![false; model.len()];
+    let mut order = Vec::with_capacity(model.len());
+    let sinks = base.iter().copied().filter(|group| model.behind(*group).is_empty());
+    let mut stack: Vec<(GroupId, bool)> = Vec::new();
     for sink in sinks {
         stack.push((sink, false));
-        while let Some((unit, opened)) = stack.pop() {
-            if done[unit as usize] {
+        while let Some((group, opened)) = stack.pop() {
+            if done[group as usize] {
                 continue;
             }
             if opened {
-                done[unit as usize] = true;
-                order.push(unit);
+                done[group as usize] = true;
+                order.push(group);
                 continue;
             }
-            stack.push((unit, true));
-            let mut parts: Vec<UnitId> =
-                course.before(unit).iter().copied().filter(|part| !done[*part as usize]).collect();
+            stack.push((group, true));
+            let mut parts: Vec<GroupId> =
+                model.before(group).iter().copied().filter(|part| !done[*part as usize]).collect();
             // The last that is pushed comes first.
             parts.sort_by_key(|part| (excess(part), Reverse(*part)));
             stack.extend(parts.into_iter().map(|part| (part, false)));
@@ -39,21 +39,21 @@ pub(crate) fn depth_first(course: &Course, base: &[UnitId]) -> Vec<UnitId> {
     order
 }
 
-/// What it takes to run each unit with all that it waits for, as if that were a tree, and what its
+/// What it takes to run each group with all that it waits for, as if that were a tree, and what its
 /// results hold.
-fn needs(course: &Course, base: &[UnitId]) -> (Vec<u64>, Vec<u64>) {
-    let mut need = vec![0u64; course.len()];
-    let mut hold = vec![0u64; course.len()];
-    let mut begun = vec![false; course.buffers()];
-    for unit in base {
+fn needs(model: &CostModel, base: &[GroupId]) -> (Vec<u64>, Vec<u64>) {
+    let mut need = vec![0u64; model.len()];
+    let mut hold = vec![0u64; model.len()];
+    let mut begun = vec![false; model.pieces()];
+    for group in base {
         let mut made = 0u64;
-        for buffer in course.touches(*unit) {
-            if !std::mem::replace(&mut begun[*buffer as usize], true) && !course.ends(*buffer).0 {
-                made = made.saturating_add(course.bytes(*buffer));
+        for piece in model.touches(*group) {
+            if !std::mem::replace(&mut begun[*piece as usize], true) && !model.ends(*piece).0 {
+                made = made.saturating_add(model.bytes(*piece));
             }
         }
-        let mut parts: Vec<(u64, u64)> = course
-            .before(*unit)
+        let mut parts: Vec<(u64, u64)> = model
+            .before(*group)
             .iter()
             .map(|part| (need[*part as usize], hold[*part as usize]))
             .collect();
@@ -63,8 +63,8 @@ fn needs(course: &Course, base: &[UnitId]) -> (Vec<u64>, Vec<u64>) {
             most = most.max(sum.saturating_add(need));
             sum = sum.saturating_add(hold);
         }
-        need[*unit as usize] = most.max(sum.saturating_add(made));
-        hold[*unit as usize] = made;
+        need[*group as usize] = most.max(sum.saturating_add(made));
+        hold[*group as usize] = made;
     }
     (need, hold)
 }

@@ -1,4 +1,4 @@
-//! Exact: the best order of some units, by going through sets of units that have run.
+//! Exact: the best order of some groups, by going through sets of groups that have run.
 //!
 //! States are taken up in order of the peak so far, so the first that has run everything is the
 //! best there is. A set is reached by many orders but kept only once, at its lowest peak; what can
@@ -7,15 +7,16 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-use super::course::UnitId;
+use super::cost::GroupId;
 use super::scope::{Scope, Set, State};
 use super::trail::{Stop, Trail};
+use super::work::Work;
 
 /// What came of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// The best order, and its peak.
-    Best(Vec<UnitId>, u64),
+    Best(Vec<GroupId>, u64),
     /// No order has a peak below the limit.
     None,
     /// The work was not enough to say.
@@ -23,8 +24,13 @@ pub(crate) enum Found {
 }
 
 /// The best order of a scope with a peak below `limit`. A peak that is not above `floor` is as good
-/// as one at it. `work` is how many units may be looked at; what was used is taken off.
-pub(crate) fn best_order(scope: &Scope<'_>, floor: u64, limit: u64, work: &mut u64) -> Found {
+/// as one at it. What it does is taken off `work`.
+pub(crate) fn best_order(
+    scope: &Scope<'_>,
+    floor: u64,
+    limit: u64,
+    work: &mut Work<'_, '_>,
+) -> Found {
     let mut search = Search {
         scope,
         limit,
@@ -41,12 +47,13 @@ pub(crate) fn best_order(scope: &Scope<'_>, floor: u64, limit: u64, work: &mut u
         if scope.is_over(&state) {
             return Found::Best(search.trail.order(scope, index), state.peak);
         }
-        let Some(left) = work.checked_sub(scope.len() as u64) else { return Found::GaveUp };
-        *work = left;
-        for unit in scope.ready(&state) {
-            let change = scope.change(&state, unit);
-            let next = state.after(unit, change);
-            search.reach(next, Some(index), vec![unit]);
+        if !work.spend(scope.work()) {
+            return Found::GaveUp;
+        }
+        for group in scope.ready(&state) {
+            let change = scope.change(&state, group);
+            let next = state.after(group, change);
+            search.reach(next, Some(index), vec![group]);
         }
     }
     Found::None

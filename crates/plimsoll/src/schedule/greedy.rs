@@ -1,12 +1,15 @@
-//! Greedy: of all units that wait for nothing any more, the one that is best now.
+//! Greedy: of all groups that wait for nothing any more, the one that is best now.
 //!
-//! A unit that leaves no more bytes alive than it finds, and does not lift the peak on its way, can
-//! always be next without harm: whatever runs later runs with no more alive. All other units are
-//! compared by a [`Rule`]. Cost: O(units × ready units × touches).
+//! A group that leaves no more bytes alive than it finds, and does not lift the peak on its way, can
+//! always be next without harm: whatever runs later runs with no more alive. All other groups are
+//! compared by a [`Rule`]. What a group would do is worked out anew only when it changes. Cost:
+//! O(groups × ready groups + touches), and for chains O(groups × ready groups × touches) where few
+//! are ready.
 
-use super::course::{Course, UnitId, Walk};
+use super::cost::{Change, CostModel, GroupId, Walk};
+use super::work::Work;
 
-/// What makes a unit better than another.
+/// What makes a group better than another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     /// It leaves fewer bytes alive.
@@ -14,7 +17,7 @@ pub(crate) enum Rule {
     /// It lifts the peak less, then it leaves fewer bytes alive.
     Peak,
     /// What can run right behind it, and only behind it, lifts the peak less and leaves fewer bytes
-    /// alive, looking ahead a few units.
+    /// alive, looking ahead a few groups.
     Chain,
 }
 
@@ -25,96 +28,143 @@ impl Rule {
 /// How far a chain is followed.
 const LOOK_AHEAD: i64 = 12;
 
-/// More ready units than this are not looked ahead from.
+/// More ready groups than this are not looked ahead from.
 const MOST_CHAINS: usize = 48;
 
-/// An order of the units.
-pub(crate) fn greedy(course: &Course, rule: Rule) -> Vec<UnitId> {
-    let mut waits: Vec<usize> =
-        (0..course.len()).map(|unit| course.before(unit as UnitId).len()).collect();
-    let mut ready: Vec<UnitId> =
-        (0..course.len() as UnitId).filter(|unit| waits[*unit as usize] == 0).collect();
-    let mut walk = Walk::new(course);
-    let mut order = Vec::with_capacity(course.len());
-    let mut peak = course.base();
-    while !ready.is_empty() {
-        let next = pick(course, &walk, &waits, &ready, peak, rule);
-        let unit = ready.remove(next);
-        peak = peak.max(walk.run(unit));
-        order.push(unit);
-        for behind in course.behind(unit) {
-            waits[*behind as usize] -= 1;
-            if waits[*behind as usize] == 0 {
-                let at = ready.partition_point(|other| other < behind);
-                ready.insert(at, *behind);
-            }
-        }
-    }
-    order
-}
+/// How many ready groups are passed over in a unit of work.
+const PASSED_OVER: u64 = 16;
 
-/// The place in the list of ready units of the one that is next.
-fn pick(
-    course: &Course,
-    walk: &Walk<'_>,
-    waits: &[usize],
-    ready: &[UnitId],
-    peak: u64,
+/// An order of the groups; `None` if it was stopped.
+pub(crate) fn greedy(
+    model: &CostModel,
     rule: Rule,
-) -> usize {
-    let mut best: Option<((u64, i64, i64), usize)> = None;
-    let ahead = rule == Rule::Chain && ready.len() <= MOST_CHAINS;
-    for (index, unit) in ready.iter().enumerate() {
-        let change = walk.change(*unit);
-        let most = walk.live().saturating_add_signed(change.during);
-        if change.after <= 0 && most <= peak {
-            return index;
+    work: &mut Work<'_, '_>,
+) -> Option<Vec<GroupId>> {
+    let mut running = Running::new(model);
+    let mut order = Vec::with_capacity(model.len());
+    while !running.ready.is_empty() {
+        let passed = running.ready.len() as u64 / PASSED_OVER;
+        if !work.count(1 + passed + running.work) {
+            return None;
         }
-        let key = match rule {
-            Rule::Chain if ahead => chain(course, walk, waits, *unit, peak),
-            Rule::Net => (0, change.after, change.during),
-            Rule::Peak | Rule::Chain => (most.max(peak), change.after, change.during),
-        };
-        if best.is_none_or(|(least, _)| key < least) {
-            best = Some((key, index));
-        }
+        running.work = 0;
+        let next = running.pick(rule);
+        order.push(running.run(next));
     }
-    best.map_or(0, |(_, index)| index)
+    Some(order)
 }
 
-/// The peak on the way to the lowest point that a chain of units reaches, and that point.
-fn chain(
-    course: &Course,
-    walk: &Walk<'_>,
-    waits: &[usize],
-    unit: UnitId,
+struct Running<'c> {
+    model: &'c CostModel,
+    walk: Walk<'c>,
+    /// For how many each group waits.
+    waits: Vec<usize>,
+    /// The groups that wait for nothing, in order.
+    ready: Vec<GroupId>,
+    /// What each of them would do now.
+    changes: Vec<Change>,
     peak: u64,
-) -> (u64, i64, i64) {
-    let mut walk = walk.clone();
-    let from = i64::try_from(walk.live()).unwrap_or(i64::MAX);
-    let mut released: Vec<(UnitId, usize)> = Vec::new();
-    let (mut most, mut next) = (peak, Some(unit));
-    let mut best = (u64::MAX, i64::MAX, 0i64);
-    for length in 1..=LOOK_AHEAD {
-        let Some(unit) = next else { break };
-        most = most.max(walk.run(unit));
-        let gain = i64::try_from(walk.live()).unwrap_or(i64::MAX).saturating_sub(from);
-        best = best.min((most, gain, length));
-        if gain <= 0 {
-            break;
+    work: u64,
+}
+
+impl<'c> Running<'c> {
+    fn new(model: &'c CostModel) -> Self {
+        let groups = 0..model.len() as GroupId;
+        let waits: Vec<usize> = groups.clone().map(|group| model.before(group).len()).collect();
+        let ready: Vec<GroupId> = groups.filter(|group| waits[*group as usize] == 0).collect();
+        let walk = Walk::new(model);
+        let mut changes = vec![Change::default(); model.len()];
+        for group in &ready {
+            changes[*group as usize] = walk.change(*group);
         }
-        for behind in course.behind(unit) {
-            match released.iter_mut().find(|(other, _)| other == behind) {
-                Some((_, left)) => *left -= 1,
-                None => released.push((*behind, waits[*behind as usize] - 1)),
+        Running { model, walk, waits, ready, changes, peak: model.base(), work: 0 }
+    }
+
+    /// The place in the list of ready groups of the one that is next.
+    fn pick(&mut self, rule: Rule) -> usize {
+        let mut best: Option<((u64, i64, i64), usize)> = None;
+        let ahead = rule == Rule::Chain && self.ready.len() <= MOST_CHAINS;
+        for index in 0..self.ready.len() {
+            let group = self.ready[index];
+            let change = self.changes[group as usize];
+            let most = self.walk.live().saturating_add_signed(change.during);
+            if change.after <= 0 && most <= self.peak {
+                return index;
+            }
+            let key = match rule {
+                Rule::Chain if ahead => self.chain(group),
+                Rule::Net => (0, change.after, change.during),
+                Rule::Peak | Rule::Chain => (most.max(self.peak), change.after, change.during),
+            };
+            if best.is_none_or(|(least, _)| key < least) {
+                best = Some((key, index));
             }
         }
-        next = released
-            .iter()
-            .filter(|(_, left)| *left == 0)
-            .map(|(unit, _)| *unit)
-            .min_by_key(|unit| (walk.change(*unit).after, *unit));
-        released.retain(|(unit, _)| Some(*unit) != next);
+        best.map_or(0, |(_, index)| index)
     }
-    best
+
+    /// Runs the ready group at that place of the list.
+    fn run(&mut self, index: usize) -> GroupId {
+        let group = self.ready.remove(index);
+        self.peak = self.peak.max(self.walk.run(group));
+        for behind in self.model.behind(group) {
+            self.waits[*behind as usize] -= 1;
+            if self.waits[*behind as usize] == 0 {
+                let at = self.ready.partition_point(|other| other < behind);
+                self.ready.insert(at, *behind);
+                self.changes[*behind as usize] = self.walk.change(*behind);
+            }
+        }
+        // A group does something else once it is no longer the first at a piece, or is the last.
+        for piece in self.model.touches(group) {
+            if !self.walk.is_turning(*piece) {
+                continue;
+            }
+            for other in self.model.touching(*piece) {
+                if self.ready.binary_search(other).is_ok() {
+                    self.changes[*other as usize] = self.walk.change(*other);
+                    self.work += self.model.touches(*other).len() as u64;
+                }
+            }
+        }
+        group
+    }
+
+    /// The peak on the way to the lowest point that a chain of groups reaches, and that point.
+    fn chain(&mut self, group: GroupId) -> (u64, i64, i64) {
+        let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+        let from = signed(self.walk.live());
+        let mut ran: Vec<(GroupId, u64)> = Vec::new();
+        let mut released: Vec<(GroupId, usize)> = Vec::new();
+        let (mut most, mut next) = (self.peak, Some(group));
+        let mut best = (u64::MAX, i64::MAX, 0i64);
+        for length in 1..=LOOK_AHEAD {
+            let Some(group) = next else { break };
+            ran.push((group, self.walk.live()));
+            most = most.max(self.walk.run(group));
+            self.work += self.model.touches(group).len() as u64;
+            let gain = signed(self.walk.live()).saturating_sub(from);
+            best = best.min((most, gain, length));
+            if gain <= 0 {
+                break;
+            }
+            for behind in self.model.behind(group) {
+                match released.iter_mut().find(|(other, _)| other == behind) {
+                    Some((_, left)) => *left -= 1,
+                    None => released.push((*behind, self.waits[*behind as usize] - 1)),
+                }
+            }
+            self.work += released.len() as u64;
+            next = released
+                .iter()
+                .filter(|(_, left)| *left == 0)
+                .map(|(group, _)| *group)
+                .min_by_key(|group| (self.walk.change(*group).after, *group));
+            released.retain(|(group, _)| Some(*group) != next);
+        }
+        for (group, live) in ran.into_iter().rev() {
+            self.walk.undo(group, live);
+        }
+        best
+    }
 }

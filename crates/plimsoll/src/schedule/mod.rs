@@ -2,7 +2,7 @@
 
 mod beam;
 mod bound;
-mod course;
+mod cost;
 mod cut;
 mod depth_first;
 mod exact;
@@ -14,16 +14,26 @@ mod search;
 mod topological;
 mod trail;
 mod windows;
+mod work;
 
-use course::Course;
+use std::ops::ControlFlow;
+
+use cost::build::Source;
+use cost::{CostModel, GroupId};
 pub use given::{OrderError, order_by_names};
 pub(crate) use given::{check_order, waits_of};
 pub(crate) use topological::order_of;
 pub use topological::topological_order;
+pub use work::Pulse;
+use work::Work;
 
+use crate::door;
 use crate::graph::{Graph, NodeId};
-use crate::ids::StepId;
+use crate::home::{Home, homes};
+use crate::ids::{StepId, ValueId};
+use crate::liveness::{check_sizes, reserved};
 use crate::options::Options;
+use crate::program::Program;
 use crate::scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
 
 /// How long to search for an order.
@@ -39,38 +49,33 @@ pub enum OrderEffort {
 }
 
 impl OrderEffort {
-    /// How many units may be looked at.
+    /// How much work a search may do.
     fn work(self) -> u64 {
         match self {
             OrderEffort::Fast => 0,
-            OrderEffort::Default => 4_000_000,
-            OrderEffort::High => 1_000_000_000,
+            OrderEffort::Default => 40_000_000,
+            OrderEffort::High => 10_000_000_000,
         }
     }
 }
 
-/// An order that was searched for, and how good it is. Peaks are of bytes alive after aliasing and
-/// reuse, with sizes as they are aligned; what a packing makes of them can be more.
+/// The work that goes into bounds at least.
+const LEAST_BOUNDING: u64 = 2_000_000;
+
+/// An order that was searched for, and how good it is. Peaks are estimates of what a plan needs;
+/// see [`arena_bound_bytes`](Schedule::arena_bound_bytes) for what is proven.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// The nodes, without those that are elided.
     pub order: Vec<NodeId>,
-    /// The most bytes that are alive in it.
+    /// The most bytes that are alive in it, as estimated.
     pub peak_bytes: u64,
     /// The same in the order of the graph.
     pub own_peak_bytes: u64,
-    /// No order has a lower peak.
-    pub lower_bound_bytes: u64,
-    /// No arena of any order is smaller: the same with sizes as they are.
+    /// Whether no order has a lower estimate: a longer search finds nothing.
+    pub is_settled: bool,
+    /// No plan of any order has a smaller arena, with these options and the views of this program.
     pub arena_bound_bytes: u64,
-}
-
-impl Schedule {
-    /// Whether no order is better.
-    #[must_use]
-    pub fn is_optimal(&self) -> bool {
-        self.peak_bytes <= self.lower_bound_bytes
-    }
 }
 
 /// Searches for the order of a graph with the lowest peak.
@@ -80,33 +85,62 @@ pub fn search_order(
     options: &Options,
     effort: OrderEffort,
 ) -> Result<Schedule, LoweringError> {
-    Ok(search_steps(&ScheduledGraph::new(graph, lowering)?, options, effort))
+    let program = ScheduledGraph::new(graph, lowering)?;
+    let mut pulse = || ControlFlow::Continue(());
+    Ok(search_steps(&program, options, effort, &mut pulse).unwrap_or_else(|| {
+        // What is no valid program has no other order, and its plan says what is wrong.
+        let order = graph.node_ids().filter(|node| program.step_of(*node).is_some()).collect();
+        let (peak_bytes, own_peak_bytes, arena_bound_bytes) = (0, 0, 0);
+        Schedule { order, peak_bytes, own_peak_bytes, is_settled: true, arena_bound_bytes }
+    }))
 }
 
-/// Searches for the order of a program's steps with the lowest peak.
+/// Searches for the order of a program's steps with the lowest peak; `None` if the program is not
+/// valid with these options.
 pub(crate) fn search_steps(
     program: &ScheduledGraph<'_>,
     options: &Options,
     effort: OrderEffort,
-) -> Schedule {
+    pulse: &mut Pulse<'_>,
+) -> Option<Schedule> {
+    let checked = door::check(program, None).ok()?;
+    check_sizes(&checked, options).ok()?;
+    let homes = homes(&checked, options).ok()?;
     let waits = program.waits();
-    let block = |step: StepId| program.graph().node(program.node_of(step)).block;
-    let course = Course::of(program, &waits, block, options);
-    let own: Vec<u32> = (0..course.len() as u32).collect();
-    let packed = Options { align: 1, ..options.clone() };
-    let packed = Course::of(program, &waits, block, &packed);
-    let found = search::search(&course, effort.work());
-    let mut work = effort.work();
-    let arena_bound = bound::lower_bound(&packed, &own);
-    let arena_bound = search::bound_by_cuts(&packed, &found.order, arena_bound, &mut work);
-    let node = |step: &StepId| program.node_of(*step);
-    Schedule {
-        order: course.steps(&found.order).iter().map(node).collect(),
-        peak_bytes: found.peak,
-        own_peak_bytes: course.peak(&own),
-        lower_bound_bytes: found.lower_bound,
-        arena_bound_bytes: arena_bound,
+    let block = |step: usize| program.graph().node(program.node_of(StepId::new(step))).block;
+    let blocks: Vec<Option<u32>> = (0..program.steps()).map(block).collect();
+    let (homes, waits, blocks) = (&homes[..], &waits[..], &blocks[..]);
+    let source = Source { checked: &checked, homes, options, waits, blocks };
+    let model = CostModel::of(&source);
+    let own: Vec<GroupId> = (0..model.len() as GroupId).collect();
+    let found = search::search(&model, &mut Work::new(effort.work(), pulse));
+    let mut work = Work::new(effort.work().max(LEAST_BOUNDING), pulse);
+    let by_cuts = |model: &CostModel, bound: u64, work: &mut Work<'_, '_>| {
+        work.with_share(2, |work| search::bound_by_cuts(model, &found.order, bound, work))
+    };
+    let lower_bound = by_cuts(&model, found.lower_bound, &mut work);
+    let mut arena_bound = model.arena_bound(lower_bound).unwrap_or(0);
+    if arena_bound < lower_bound {
+        let exact = CostModel::bound_of(&source);
+        let bound = bound::lower_bound(&exact, &own).max(arena_bound);
+        arena_bound = by_cuts(&exact, bound, &mut work);
     }
+    let node = |step: &StepId| program.node_of(*step);
+    Some(Schedule {
+        order: model.steps(&found.order).iter().map(node).collect(),
+        peak_bytes: found.peak,
+        own_peak_bytes: model.peak(&own),
+        is_settled: found.peak <= lower_bound,
+        arena_bound_bytes: arena_bound.max(largest(&source)),
+    })
+}
+
+/// The largest value that is placed: whatever part of it is needed when, all of it is in the arena.
+fn largest(source: &Source<'_, '_>) -> u64 {
+    let Source { checked, homes, options, .. } = *source;
+    let placed = |value: &ValueId| matches!(homes[value.index()], Home::Packed | Home::Kept);
+    let roots = checked.value_ids().filter(|value| checked.is_root(*value)).filter(placed);
+    roots.map(|root| reserved(checked, root, options)).max().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,39 +1,46 @@
-//! Some units that are to be ordered while everything before and after them stays where it is.
+//! Some groups that are to be ordered while everything before and after them stays where it is.
 //!
-//! What is alive depends on which units have run, so a partial order is a *state*: a set of units.
-//! Units that can run without harm run at once; see [`greedy`](super::greedy).
+//! What is alive depends on which groups have run, so a partial order is a *state*: a set of groups.
+//! Groups that can run without harm run at once; see [`greedy`](super::greedy).
 
-use super::course::{Change, Course, UnitId, Walk};
+use std::cell::Cell;
+use std::collections::VecDeque;
 
-/// A set of units of a scope.
+use super::cost::{Change, CostModel, GroupId, Walk};
+
+/// A set of groups of a scope.
 pub(crate) type Set = Box<[u64]>;
 
-/// Units that are to be ordered.
+/// Groups that are to be ordered.
 pub(crate) struct Scope<'c> {
-    course: &'c Course,
-    /// The units, in an order in which they can run.
-    pub(crate) units: Vec<UnitId>,
+    model: &'c CostModel,
+    /// The groups, in an order in which they can run.
+    pub(crate) groups: Vec<GroupId>,
     words: usize,
-    /// For each unit those in the scope that it waits for.
+    /// For each group those in the scope that it waits for.
     before: Vec<Set>,
     /// What is alive when the first begins.
     pub(crate) live: u64,
-    /// For each buffer of the course: which units of the scope touch it; none for others.
+    /// For each piece of the model: which groups of the scope touch it; none for others.
     touching: Vec<Option<Touching>>,
+    /// For each group those in the scope that wait for it.
+    behind: Vec<Vec<usize>>,
+    /// What was looked at since somebody asked.
+    looked_at: Cell<u64>,
 }
 
 struct Touching {
-    units: Set,
-    /// Whether a unit before the scope has touched it.
+    groups: Set,
+    /// Whether a group before the scope has touched it.
     begun: bool,
-    /// Whether a unit after the scope will.
+    /// Whether a group after the scope will.
     needed: bool,
 }
 
 /// Where an order has got to.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
-    /// The units that have run.
+    /// The groups that have run.
     pub(crate) done: Set,
     pub(crate) live: u64,
     /// The most that was alive so far.
@@ -41,10 +48,10 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The state after a unit.
-    pub(crate) fn after(&self, unit: usize, change: Change) -> State {
+    /// The state after a group.
+    pub(crate) fn after(&self, group: usize, change: Change) -> State {
         let mut done = self.done.clone();
-        insert(&mut done, unit);
+        insert(&mut done, group);
         State {
             done,
             live: self.live.saturating_add_signed(change.after),
@@ -54,84 +61,102 @@ impl State {
 }
 
 impl<'c> Scope<'c> {
-    /// The units `from..to` of an order.
-    pub(crate) fn new(course: &'c Course, order: &[UnitId], from: usize, to: usize) -> Self {
-        let units = order[from..to].to_vec();
-        let words = units.len().div_ceil(64);
-        let mut walk = Walk::new(course);
-        for unit in &order[..from] {
-            walk.run(*unit);
+    /// The groups `from..to` of an order.
+    pub(crate) fn new(model: &'c CostModel, order: &[GroupId], from: usize, to: usize) -> Self {
+        let groups = order[from..to].to_vec();
+        let words = groups.len().div_ceil(64);
+        let mut walk = Walk::new(model);
+        for group in &order[..from] {
+            walk.run(*group);
         }
-        let mut local = vec![usize::MAX; course.len()];
-        let mut position = vec![0usize; course.len()];
-        for (index, unit) in order.iter().enumerate() {
-            position[*unit as usize] = index;
+        let mut local = vec![usize::MAX; model.len()];
+        let mut position = vec![0usize; model.len()];
+        for (index, group) in order.iter().enumerate() {
+            position[*group as usize] = index;
         }
-        for (index, unit) in units.iter().enumerate() {
-            local[*unit as usize] = index;
+        for (index, group) in groups.iter().enumerate() {
+            local[*group as usize] = index;
         }
-        let set = |members: &[UnitId]| {
+        let set = |members: &[GroupId]| {
             let mut set = empty(words);
-            for member in members.iter().map(|unit| local[*unit as usize]) {
+            for member in members.iter().map(|group| local[*group as usize]) {
                 if member != usize::MAX {
                     insert(&mut set, member);
                 }
             }
             set
         };
-        let before = units.iter().map(|unit| set(course.before(*unit))).collect();
-        let mut touching: Vec<Option<Touching>> = (0..course.buffers()).map(|_| None).collect();
-        for buffer in units.iter().flat_map(|unit| course.touches(*unit)) {
-            let entry = &mut touching[*buffer as usize];
+        let before = groups.iter().map(|group| set(model.before(*group))).collect();
+        let mut touching: Vec<Option<Touching>> = (0..model.pieces()).map(|_| None).collect();
+        for piece in groups.iter().flat_map(|group| model.touches(*group)) {
+            let entry = &mut touching[*piece as usize];
             if entry.is_none() {
-                let units = course.touching(*buffer);
-                let begun = units.iter().any(|unit| position[*unit as usize] < from);
-                let needed = units.iter().any(|unit| position[*unit as usize] >= to);
-                *entry = Some(Touching { units: set(units), begun, needed });
+                let groups = model.touching(*piece);
+                let begun = groups.iter().any(|group| position[*group as usize] < from);
+                let needed = groups.iter().any(|group| position[*group as usize] >= to);
+                *entry = Some(Touching { groups: set(groups), begun, needed });
             }
         }
-        Scope { course, units, words, before, live: walk.live(), touching }
+        let members = |groups: &[GroupId]| {
+            let members = groups.iter().map(|group| local[*group as usize]);
+            members.filter(|member| *member != usize::MAX).collect()
+        };
+        let behind = groups.iter().map(|group| members(model.behind(*group))).collect();
+        let live = walk.live();
+        Scope { model, groups, words, before, behind, live, touching, looked_at: Cell::new(0) }
     }
 
-    /// How many units there are.
+    /// How many groups there are.
     pub(crate) fn len(&self) -> usize {
-        self.units.len()
+        self.groups.len()
     }
 
-    /// Before the first unit; what was alive before that does not count.
+    /// Before the first group; what was alive before that does not count.
     pub(crate) fn start(&self, floor: u64) -> State {
         State { done: empty(self.words), live: self.live, peak: floor.max(self.live) }
     }
 
-    /// Whether all units have run.
+    /// Whether all groups have run.
     pub(crate) fn is_over(&self, state: &State) -> bool {
         count(&state.done) == self.len()
     }
 
-    /// The units that can run next.
-    pub(crate) fn ready(&self, state: &State) -> Vec<usize> {
-        let ready = |unit: &usize| {
-            let waits = self.before[*unit].iter().zip(&state.done);
-            !contains(&state.done, *unit)
-                && waits.into_iter().all(|(before, done)| before & !done == 0)
-        };
-        (0..self.len()).filter(ready).collect()
+    /// The work that was done since this was asked.
+    pub(crate) fn work(&self) -> u64 {
+        self.looked_at.replace(0)
     }
 
-    /// What a unit would do next.
-    pub(crate) fn change(&self, state: &State, unit: usize) -> Change {
-        let touching = |buffer: u32| self.touching[buffer as usize].as_ref();
-        self.course.change(
-            self.units[unit],
-            |buffer| {
-                touching(buffer).is_some_and(|t| {
+    fn look_at(&self, count: usize) {
+        self.looked_at.set(self.looked_at.get() + count as u64);
+    }
+
+    /// The groups that can run next.
+    pub(crate) fn ready(&self, state: &State) -> Vec<usize> {
+        self.look_at(self.len());
+        (0..self.len()).filter(|group| self.is_ready(state, *group)).collect()
+    }
+
+    fn is_ready(&self, state: &State, group: usize) -> bool {
+        let waits = self.before[group].iter().zip(&state.done);
+        !contains(&state.done, group) && waits.into_iter().all(|(before, done)| before & !done == 0)
+    }
+
+    /// What a group would do next.
+    pub(crate) fn change(&self, state: &State, group: usize) -> Change {
+        self.look_at(1 + self.model.touches(self.groups[group]).len() * self.words.div_ceil(4));
+        let touching = |piece: u32| self.touching[piece as usize].as_ref();
+        self.model.change(
+            self.groups[group],
+            |piece| {
+                touching(piece).is_some_and(|t| {
                     !t.begun
-                        && t.units.iter().zip(&state.done).all(|(units, done)| units & done == 0)
+                        && t.groups.iter().zip(&state.done).all(|(groups, done)| groups & done == 0)
                 })
             },
-            |buffer| {
-                touching(buffer).is_some_and(|t| {
-                    let left = t.units.iter().zip(&state.done).map(|(units, done)| units & !done);
+            |piece| {
+                touching(piece).is_some_and(|t| {
+                    let left =
+                        t.groups.iter().zip(&state.done).map(|(groups, done)| groups & !done);
                     !t.needed && left.map(u64::count_ones).sum::<u32>() == 1
                 })
             },
@@ -141,21 +166,35 @@ impl<'c> Scope<'c> {
     /// Runs everything that can run without harm; gives what ran, in order.
     pub(crate) fn settle(&self, state: &mut State) -> Vec<usize> {
         let mut ran = Vec::new();
+        let mut ready = self.ready(state);
         loop {
-            let harmless = self.ready(state).into_iter().find_map(|unit| {
-                let change = self.change(state, unit);
+            let before = ran.len();
+            let mut waiting = Vec::with_capacity(ready.len());
+            let mut queue = VecDeque::from(std::mem::take(&mut ready));
+            while let Some(group) = queue.pop_front() {
+                let change = self.change(state, group);
                 let most = state.live.saturating_add_signed(change.during);
-                (change.after <= 0 && most <= state.peak).then_some((unit, change))
-            });
-            let Some((unit, change)) = harmless else { return ran };
-            *state = state.after(unit, change);
-            ran.push(unit);
+                if change.after > 0 || most > state.peak {
+                    waiting.push(group);
+                    continue;
+                }
+                *state = state.after(group, change);
+                ran.push(group);
+                self.look_at(self.behind[group].len() + self.words);
+                queue.extend(self.behind[group].iter().filter(|next| self.is_ready(state, **next)));
+            }
+            // What waits may be harmless now that less is alive.
+            if ran.len() == before {
+                return ran;
+            }
+            ready = waiting;
+            ready.sort_unstable();
         }
     }
 
-    /// The units of the course that members of the scope are.
-    pub(crate) fn named(&self, members: &[usize]) -> Vec<UnitId> {
-        members.iter().map(|member| self.units[*member]).collect()
+    /// The groups of the model that members of the scope are.
+    pub(crate) fn named(&self, members: &[usize]) -> Vec<GroupId> {
+        members.iter().map(|member| self.groups[*member]).collect()
     }
 }
 

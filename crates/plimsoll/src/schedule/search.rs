@@ -2,7 +2,7 @@
 //!
 //! 1. Orders by rules: the program's own, depth first, greedy, forwards and backwards. The best is
 //!    kept, part by part between cut points; on a tie the program's own.
-//! 2. Smallest cuts at the highest units say how low the peak can be there.
+//! 2. Smallest cuts at the highest groups say how low the peak can be there.
 //! 3. Parts with the highest peak are ordered exactly, or by a beam search if they are too large.
 //! 4. Windows around the peak are ordered anew.
 //!
@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 
 use super::beam::beam;
 use super::bound::lower_bound;
-use super::course::{Course, UnitId};
+use super::cost::{CostModel, GroupId};
 use super::cut::least_alive;
 use super::depth_first::depth_first;
 use super::exact::{Found, best_order};
@@ -21,6 +21,7 @@ use super::greedy::{Rule, greedy};
 use super::parts::parts;
 use super::scope::Scope;
 use super::windows::improve;
+use super::work::Work;
 
 /// The beam's width at first; it is doubled as long as there is work left.
 const WIDTH: usize = 16;
@@ -31,95 +32,102 @@ const MOST_BEAMED: usize = 512;
 /// An order, and how good it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ordered {
-    pub(crate) order: Vec<UnitId>,
+    pub(crate) order: Vec<GroupId>,
     /// The most bytes alive in it.
     pub(crate) peak: u64,
     /// No order has a lower peak.
     pub(crate) lower_bound: u64,
 }
 
-/// Searches for the best order, with so much work.
-pub(crate) fn search(course: &Course, mut work: u64) -> Ordered {
-    let own: Vec<UnitId> = (0..course.len() as UnitId).collect();
-    let mut bound = lower_bound(course, &own);
+/// Searches for the best order.
+pub(crate) fn search(model: &CostModel, work: &mut Work<'_, '_>) -> Ordered {
+    let own: Vec<GroupId> = (0..model.len() as GroupId).collect();
+    let mut bound = lower_bound(model, &own);
     let mut order = own.clone();
-    let mut peak = course.peak(&order);
-    for candidate in candidates(course, &own, work > 0) {
-        if peak <= bound {
+    let mut peak = model.peak(&order);
+    for candidate in Candidate::list(work.is_left()) {
+        if peak <= bound || work.is_stopped() {
             break;
         }
-        order = best_of(course, &order, &candidate());
-        peak = course.peak(&order);
+        let Some(other) = candidate.order(model, &own, work) else { break };
+        order = best_of(model, &order, &other);
+        peak = model.peak(&order);
     }
-    if peak > bound && work > 0 {
-        bound = bound.max(bound_by_cuts(course, &order, bound, &mut work));
-        let proven = order_parts(course, &mut order, bound, &mut work);
-        bound = bound.max(proven);
-        improve(course, &mut order, bound, &mut work);
-        peak = course.peak(&order);
-        bound = bound.max(bound_by_cuts(course, &order, bound, &mut work));
+    if peak > bound && work.is_left() {
+        bound = work.with_share(4, |work| bound_by_cuts(model, &order, bound, work));
+        bound = bound.max(order_parts(model, &mut order, bound, work));
+        improve(model, &mut order, bound, work);
+        peak = model.peak(&order);
+        bound = work.with_share(4, |work| bound_by_cuts(model, &order, bound, work));
     }
     Ordered { order, peak, lower_bound: bound.min(peak) }
 }
 
-/// A better lower bound, from the units with the most alive in an order: no other unit can say
+/// A better lower bound, from the groups with the most alive in an order: no other group can say
 /// more than what is alive there.
 pub(crate) fn bound_by_cuts(
-    course: &Course,
-    order: &[UnitId],
+    model: &CostModel,
+    order: &[GroupId],
     mut bound: u64,
-    work: &mut u64,
+    work: &mut Work<'_, '_>,
 ) -> u64 {
-    let alive = course.alive(order);
+    let alive = model.alive(order);
     let mut places: Vec<usize> = (0..order.len()).collect();
     places.sort_by_key(|place| (Reverse(alive[*place]), *place));
-    let mut share = *work / 4;
-    let before = share;
     for place in places {
-        if alive[place] <= bound {
+        if alive[place] <= bound || !work.is_left() {
             break;
         }
-        let (least, cost) = least_alive(course, order[place]);
-        bound = bound.max(least);
-        let Some(left) = share.checked_sub(cost) else { break };
-        share = left;
+        bound = bound.max(least_alive(model, order[place], work));
     }
-    *work -= before - share;
     bound
 }
 
-/// Orders by rules, made one by one.
-fn candidates<'a>(
-    course: &'a Course,
-    own: &'a [UnitId],
-    thorough: bool,
-) -> Vec<Box<dyn Fn() -> Vec<UnitId> + 'a>> {
-    let mut candidates: Vec<Box<dyn Fn() -> Vec<UnitId> + 'a>> = vec![
-        Box::new(move || depth_first(course, own)),
-        Box::new(move || greedy(course, Rule::Net)),
-    ];
-    if thorough {
-        candidates.push(Box::new(move || greedy(course, Rule::Peak)));
-        candidates.push(Box::new(move || greedy(course, Rule::Chain)));
-        for rule in Rule::ALL {
-            candidates
-                .push(Box::new(move || backwards(&greedy(&course.reversed(), rule), course.len())));
-        }
-    }
-    candidates
+/// An order by a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Candidate {
+    DepthFirst,
+    Greedy(Rule),
+    /// Greedy, with time running backwards.
+    Backwards(Rule),
 }
 
-/// An order of the reversed course, for the course itself.
-fn backwards(order: &[UnitId], units: usize) -> Vec<UnitId> {
-    order.iter().rev().map(|unit| units as UnitId - 1 - unit).collect()
+impl Candidate {
+    /// Those that are tried, in this order.
+    fn list(thorough: bool) -> Vec<Candidate> {
+        let mut list = vec![Candidate::DepthFirst, Candidate::Greedy(Rule::Net)];
+        if thorough {
+            list.extend([Rule::Peak, Rule::Chain].map(Candidate::Greedy));
+            list.extend(Rule::ALL.map(Candidate::Backwards));
+        }
+        list
+    }
+
+    /// The order; `None` if it was stopped.
+    fn order(
+        self,
+        model: &CostModel,
+        own: &[GroupId],
+        work: &mut Work<'_, '_>,
+    ) -> Option<Vec<GroupId>> {
+        match self {
+            Candidate::DepthFirst => Some(depth_first(model, own)),
+            Candidate::Greedy(rule) => greedy(model, rule, work),
+            Candidate::Backwards(rule) => {
+                let order = greedy(&model.reversed(), rule, work)?;
+                let last = model.len() as GroupId - 1;
+                Some(order.iter().rev().map(|group| last - group).collect())
+            }
+        }
+    }
 }
 
 /// The better of two orders, part by part; the first on a tie.
-fn best_of(course: &Course, first: &[UnitId], second: &[UnitId]) -> Vec<UnitId> {
-    let (alive, other) = (course.alive(first), course.alive(second));
+fn best_of(model: &CostModel, first: &[GroupId], second: &[GroupId]) -> Vec<GroupId> {
+    let (alive, other) = (model.alive(first), model.alive(second));
     let mut best = first.to_vec();
     let mut from = 0;
-    for part in parts(course, first) {
+    for part in parts(model, first) {
         let to = from + part.len();
         if other[from..to].iter().max() < alive[from..to].iter().max() {
             best[from..to].copy_from_slice(&second[from..to]);
@@ -130,13 +138,18 @@ fn best_of(course: &Course, first: &[UnitId], second: &[UnitId]) -> Vec<UnitId> 
 }
 
 /// Orders the parts with the highest peaks as well as can be; gives the bound that follows.
-fn order_parts(course: &Course, order: &mut [UnitId], bound: u64, work: &mut u64) -> u64 {
+fn order_parts(
+    model: &CostModel,
+    order: &mut [GroupId],
+    bound: u64,
+    work: &mut Work<'_, '_>,
+) -> u64 {
     let mut proven = bound;
     loop {
-        let alive = course.alive(order);
+        let alive = model.alive(order);
         let mut spans = Vec::new();
         let mut from = 0;
-        for part in parts(course, order) {
+        for part in parts(model, order) {
             let to = from + part.len();
             spans.push((alive[from..to].iter().max().copied().unwrap_or(0), from, to));
             from = to;
@@ -146,14 +159,11 @@ fn order_parts(course: &Course, order: &mut [UnitId], bound: u64, work: &mut u64
         else {
             return proven;
         };
-        if peak <= proven {
+        if peak <= proven || !work.spend(order.len() as u64) {
             return proven;
         }
-        let scope = Scope::new(course, order, from, to);
-        let mut share = *work / 2;
-        let before = share;
-        let found = best_order(&scope, proven, peak, &mut share);
-        *work -= before - share;
+        let scope = Scope::new(model, order, from, to);
+        let found = work.with_share(2, |work| best_order(&scope, proven, peak, work));
         match found {
             Found::Best(part, peak) => {
                 order[from..to].copy_from_slice(&part);
@@ -161,7 +171,8 @@ fn order_parts(course: &Course, order: &mut [UnitId], bound: u64, work: &mut u64
             }
             Found::None => return proven.max(peak),
             Found::GaveUp => {
-                let Some(part) = beamed(&scope, proven, peak, work) else { return proven };
+                let found = work.with_share(2, |work| beamed(&scope, proven, peak, work));
+                let Some(part) = found else { return proven };
                 order[from..to].copy_from_slice(&part);
             }
         }
@@ -169,17 +180,19 @@ fn order_parts(course: &Course, order: &mut [UnitId], bound: u64, work: &mut u64
 }
 
 /// A better order of a part, by wider and wider beams.
-fn beamed(scope: &Scope<'_>, floor: u64, peak: u64, work: &mut u64) -> Option<Vec<UnitId>> {
+fn beamed(
+    scope: &Scope<'_>,
+    floor: u64,
+    peak: u64,
+    work: &mut Work<'_, '_>,
+) -> Option<Vec<GroupId>> {
     if scope.len() > MOST_BEAMED {
         return None;
     }
     let (mut best, mut peak, mut width) = (None, peak, WIDTH);
-    let mut share = *work / 2;
-    *work -= share;
-    while let Some((order, lower)) = beam(scope, floor, peak, width, &mut share) {
+    while let Some((order, lower)) = beam(scope, floor, peak, width, work) {
         (best, peak) = (Some(order), lower);
         width *= 2;
     }
-    *work += share;
     best
 }

@@ -7,9 +7,14 @@ use graphs::{Spice, random, shaped};
 use model::Model;
 use plimsoll_pack::testing::Rng;
 
-use super::course::{Course, UnitId};
+use super::cost::build::Source;
+use super::cost::{CostModel, GroupId};
 use super::{OrderEffort, Schedule, search_order};
+use crate::door;
 use crate::graph::{Graph, NodeId};
+use crate::home::homes;
+use crate::ids::StepId;
+use crate::op::Op;
 use crate::options::Options;
 use crate::pipeline::plan;
 use crate::program::Program;
@@ -19,9 +24,22 @@ fn program(graph: &Graph) -> ScheduledGraph<'_> {
     ScheduledGraph::new(graph, &LoweringOptions::default()).expect("sizes are known")
 }
 
-fn course(program: &ScheduledGraph<'_>) -> Course {
-    let block = |step| program.graph().node(program.node_of(step)).block;
-    Course::of(program, &program.waits(), block, &Options::default())
+/// The cost model of a program; a peak in it is counted in cells that sizes are multiples of.
+fn costs(program: &ScheduledGraph<'_>) -> CostModel {
+    let options = Options::default();
+    let checked = door::check(program, None).expect("a valid program");
+    let homes = homes(&checked, &options).expect("nothing is shared");
+    let block = |step| program.graph().node(program.node_of(StepId::new(step))).block;
+    let blocks: Vec<_> = (0..program.steps()).map(block).collect();
+    let waits = program.waits();
+    let source = Source {
+        checked: &checked,
+        homes: &homes,
+        options: &options,
+        waits: &waits,
+        blocks: &blocks,
+    };
+    CostModel::of(&source)
 }
 
 fn searched(graph: &Graph, effort: OrderEffort) -> Schedule {
@@ -29,21 +47,21 @@ fn searched(graph: &Graph, effort: OrderEffort) -> Schedule {
     search_order(graph, &lowering, &Options::default(), effort).expect("sizes are known")
 }
 
-/// Any order in which the units can run.
-fn any_order(rng: &mut Rng, course: &Course) -> Vec<UnitId> {
-    let mut order: Vec<UnitId> = Vec::new();
-    while order.len() < course.len() {
-        let ready: Vec<UnitId> = (0..course.len() as UnitId)
-            .filter(|unit| !order.contains(unit))
-            .filter(|unit| course.before(*unit).iter().all(|before| order.contains(before)))
+/// Any order in which the groups can run.
+fn any_order(rng: &mut Rng, model: &CostModel) -> Vec<GroupId> {
+    let mut order: Vec<GroupId> = Vec::new();
+    while order.len() < model.len() {
+        let ready: Vec<GroupId> = (0..model.len() as GroupId)
+            .filter(|group| !order.contains(group))
+            .filter(|group| model.before(*group).iter().all(|before| order.contains(before)))
             .collect();
         order.push(ready[rng.below(ready.len() as u64) as usize]);
     }
     order
 }
 
-fn indices(order: &[UnitId]) -> Vec<usize> {
-    order.iter().map(|unit| *unit as usize).collect()
+fn indices(order: &[GroupId]) -> Vec<usize> {
+    order.iter().map(|group| *group as usize).collect()
 }
 
 /// What holds of the schedule of any graph; `best` is the lowest peak there is.
@@ -57,7 +75,7 @@ fn check(graph: &Graph, schedule: &Schedule, best: u64) {
     let own: Vec<usize> = (0..model.steps).collect();
     assert_eq!(model.peak(&own), schedule.own_peak_bytes, "{}", shown());
     assert!(schedule.peak_bytes <= schedule.own_peak_bytes);
-    assert!(schedule.lower_bound_bytes <= best, "{schedule:?} {best}\n{}", shown());
+    assert!(schedule.arena_bound_bytes <= best, "{schedule:?} {best}\n{}", shown());
     let ordered = ScheduledGraph::with_order(graph, &schedule.order, &LoweringOptions::default());
     assert!(ordered.is_ok(), "{:?}\n{}", ordered.err(), shown());
 }
@@ -70,7 +88,7 @@ fn check_best(graph: &Graph) {
         check(graph, &schedule, best);
         if effort == OrderEffort::Default {
             assert_eq!(schedule.peak_bytes, best, "{}", crate::text::print(graph));
-            assert!(schedule.is_optimal(), "{schedule:?}\n{}", crate::text::print(graph));
+            assert!(schedule.is_settled, "{schedule:?}\n{}", crate::text::print(graph));
         }
     }
 }
@@ -83,11 +101,11 @@ fn the_peak_of_an_order_is_what_its_definition_says() {
         let nodes = rng.within(1..20) as usize;
         let graph = random(&mut rng, nodes, spice);
         let program = program(&graph);
-        let (course, model) = (course(&program), Model::of(&program, &Options::default()));
+        let (costs, model) = (costs(&program), Model::of(&program, &Options::default()));
         for _ in 0..4 {
-            let order = any_order(&mut rng, &course);
+            let order = any_order(&mut rng, &costs);
             let shown = crate::text::print(&graph);
-            assert_eq!(course.peak(&order), model.peak(&indices(&order)), "{order:?}\n{shown}");
+            assert_eq!(costs.peak(&order), model.peak(&indices(&order)), "{order:?}\n{shown}");
         }
     }
 }
@@ -98,12 +116,12 @@ fn a_peak_is_the_same_backwards() {
     for _ in 0..1000 {
         let nodes = rng.within(1..20) as usize;
         let graph = random(&mut rng, nodes, Spice::Everything);
-        let course = course(&program(&graph));
-        let reversed = course.reversed();
-        let order = any_order(&mut rng, &course);
-        let last = course.len() as UnitId - 1;
-        let mirrored: Vec<UnitId> = order.iter().rev().map(|unit| last - unit).collect();
-        assert_eq!(course.peak(&order), reversed.peak(&mirrored));
+        let model = costs(&program(&graph));
+        let reversed = model.reversed();
+        let order = any_order(&mut rng, &model);
+        let last = model.len() as GroupId - 1;
+        let mirrored: Vec<GroupId> = order.iter().rev().map(|group| last - group).collect();
+        assert_eq!(model.peak(&order), reversed.peak(&mirrored));
     }
 }
 
@@ -112,31 +130,95 @@ fn a_peak_is_the_load_of_the_plan() {
     let mut rng = Rng::new(3);
     let mut options = Options::default();
     options.pack.work = Some(0);
-    let mut guarded = 0;
+    let (mut special, mut equal) = (0, 0);
     for round in 0..2000 {
         let spice = if round % 2 == 0 { Spice::Plain } else { Spice::Everything };
         let nodes = rng.within(1..20) as usize;
         let graph = random(&mut rng, nodes, spice);
         let program = program(&graph);
-        let course = course(&program);
-        let order = any_order(&mut rng, &course);
-        let nodes: Vec<NodeId> =
-            course.steps(&order).iter().map(|step| program.node_of(*step)).collect();
-        let ordered = ScheduledGraph::with_order(&graph, &nodes, &LoweringOptions::default());
-        let planned = plan(&ordered.expect("an order in which they can run"), &options);
+        let costs = costs(&program);
+        let order = any_order(&mut rng, &costs);
+        let planned = plan(&in_order(&graph, &program, &costs, &order), &options);
         let load = planned.expect("a valid program").derivation.lower_bound_bytes;
-        let peak = course.peak(&order);
+        let peak = costs.peak(&order);
         let shown = || format!("{order:?}\n{}", crate::text::print(&graph));
-        if graph.values().iter().all(|value| value.guard == 0) {
-            assert_eq!(peak, load, "{}", shown());
+        assert!(peak <= load, "{peak} {load} {}", shown());
+        // What lies behind the end of a value is needed only while that is written, and where a part
+        // is read on its own a plan may do without taking over the whole.
+        let sliced = graph.nodes().iter().any(|node| matches!(node.op, Op::Slice { .. }));
+        if sliced || graph.values().iter().any(|value| value.guard > 0) {
+            special += 1;
+            equal += usize::from(peak == load);
         } else {
-            // What lies behind the end of a value is needed only while that is written.
-            let guards: u64 = graph.values().iter().map(|value| value.guard).sum();
-            assert!(load <= peak && peak <= load + guards, "{peak} {load} {}", shown());
-            guarded += 1;
+            assert_eq!(peak, load, "{}", shown());
         }
     }
-    assert!(guarded > 100);
+    assert!(special > 500 && equal > special * 8 / 10, "{equal} of {special}");
+}
+
+/// The graph in an order of the groups of its program.
+fn in_order<'g>(
+    graph: &'g Graph,
+    program: &ScheduledGraph<'_>,
+    costs: &CostModel,
+    order: &[GroupId],
+) -> ScheduledGraph<'g> {
+    let nodes: Vec<NodeId> = costs.steps(order).iter().map(|step| program.node_of(*step)).collect();
+    let ordered = ScheduledGraph::with_order(graph, &nodes, &LoweringOptions::default());
+    ordered.expect("an order in which they can run")
+}
+
+/// Options that change which bytes are placed, how many there are, and what they may share.
+fn any_options(rng: &mut Rng) -> Options {
+    let mut options = Options::default();
+    options.pack.work = Some(0);
+    options.align = [1, 4, 64][rng.below(3) as usize];
+    options.place.inputs = rng.chance(50);
+    options.place.params = rng.chance(30);
+    options.place.outputs = rng.chance(70);
+    options.guards.inputs = rng.below(3) * 20;
+    options.guards.outputs = rng.below(3) * 20;
+    options.min_slot = rng.below(2) * 64;
+    options.reclaim_inputs = rng.chance(50);
+    options.in_place = rng.chance(80);
+    if rng.chance(30) {
+        let small =
+            crate::BankSpec { capacity: Some(rng.within(1..400)), ..crate::BankSpec::new("a") };
+        options.banks = vec![small, crate::BankSpec::new("b")];
+    }
+    options
+}
+
+#[test]
+fn no_arena_of_any_order_is_below_the_bound() {
+    let mut rng = Rng::new(8);
+    let (mut plans, mut met) = (0, 0);
+    for _ in 0..3000 {
+        let nodes = rng.within(1..8);
+        let graph = crate::testing_graph::random_graph(&mut rng, nodes);
+        let program = program(&graph);
+        let options = any_options(&mut rng);
+        if program.execution() != crate::Execution::InOrder || plan(&program, &options).is_err() {
+            continue;
+        }
+        let costs = costs(&program);
+        for effort in [OrderEffort::Fast, OrderEffort::Default] {
+            let lowering = LoweringOptions::default();
+            let found = search_order(&graph, &lowering, &options, effort).expect("sizes are known");
+            for _ in 0..4 {
+                let order = any_order(&mut rng, &costs);
+                let planned = plan(&in_order(&graph, &program, &costs, &order), &options);
+                let Ok(planned) = planned else { continue };
+                let arena: u64 = planned.banks.iter().map(|bank| bank.bytes).sum();
+                let shown = || format!("{options:?}\n{}", crate::text::print(&graph));
+                assert!(found.arena_bound_bytes <= arena, "{found:?} {arena} {}", shown());
+                assert!(planned.derivation.lower_bound_bytes <= arena);
+                plans += 1;
+                met += usize::from(found.arena_bound_bytes == arena);
+            }
+        }
+    }
+    assert!(plans > 5000 && met > plans / 2, "{met} of {plans}");
 }
 
 #[test]
@@ -195,14 +277,14 @@ fn large_graphs_get_orders_that_are_valid_and_always_the_same() {
             let schedule = searched(&graph, effort);
             assert_eq!(schedule, searched(&graph, effort));
             assert!(schedule.peak_bytes <= schedule.own_peak_bytes);
-            assert!(schedule.lower_bound_bytes <= schedule.peak_bytes);
+            assert!(schedule.arena_bound_bytes <= schedule.peak_bytes);
             let lowering = LoweringOptions::default();
             let ordered = ScheduledGraph::with_order(&graph, &schedule.order, &lowering);
             let ordered = ordered.expect("an order in which they can run");
             assert_eq!(ordered.steps(), graph.nodes().len());
-            let course = Course::of(&ordered, &ordered.waits(), |_| None, &Options::default());
-            let own: Vec<UnitId> = (0..course.len() as UnitId).collect();
-            assert_eq!(course.peak(&own), schedule.peak_bytes);
+            let model = costs(&ordered);
+            let own: Vec<GroupId> = (0..model.len() as GroupId).collect();
+            assert_eq!(model.peak(&own), schedule.peak_bytes);
         }
     }
 }
@@ -243,13 +325,13 @@ fn blocks_stay_together_in_the_best_order() {
         let schedule = searched(&graph, OrderEffort::Default);
         check(&graph, &schedule, best);
         assert_eq!(schedule.peak_bytes, best, "{}", crate::text::print(&graph));
-        assert!(schedule.is_optimal());
+        assert!(schedule.is_settled);
         worse += usize::from(best > Model::of(&program, &Options::default()).best());
-        let order = any_order(&mut rng, &course(&program));
-        let mirror = course(&program).reversed();
-        let last = mirror.len() as UnitId - 1;
-        let mirrored: Vec<UnitId> = order.iter().rev().map(|unit| last - unit).collect();
-        assert_eq!(course(&program).peak(&order), mirror.peak(&mirrored));
+        let order = any_order(&mut rng, &costs(&program));
+        let mirror = costs(&program).reversed();
+        let last = mirror.len() as GroupId - 1;
+        let mirrored: Vec<GroupId> = order.iter().rev().map(|group| last - group).collect();
+        assert_eq!(costs(&program).peak(&order), mirror.peak(&mirrored));
     }
     assert!(worse > 50, "{worse}");
 }

@@ -1,6 +1,6 @@
 //! The states that a search has come to, each with the way that led there.
 
-use super::course::UnitId;
+use super::cost::GroupId;
 use super::scope::{Scope, State};
 
 /// States, numbered as they were reached.
@@ -36,7 +36,7 @@ impl Trail {
     }
 
     /// The order that led to a state.
-    pub(crate) fn order(&self, scope: &Scope<'_>, mut index: usize) -> Vec<UnitId> {
+    pub(crate) fn order(&self, scope: &Scope<'_>, mut index: usize) -> Vec<GroupId> {
         let mut legs = vec![&self.stops[index].ran];
         while let Some(from) = self.stops[index].from {
             legs.push(&self.stops[from].ran);

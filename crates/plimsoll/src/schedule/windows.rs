@@ -1,25 +1,36 @@
-//! Local moves: the best order of the units around the peak, with the rest where it is.
+//! Local moves: the best order of the groups around the peak, with the rest where it is.
 
-use super::course::{Course, UnitId};
+use super::cost::{CostModel, GroupId};
 use super::exact::{Found, best_order};
 use super::scope::Scope;
+use super::work::Work;
 
-/// How many units are ordered anew at a time.
+/// How many groups are ordered anew at a time.
 const SIZES: [usize; 4] = [16, 32, 64, 128];
 
 /// How much of the work that is left a single window may take.
 const SHARE: u64 = 8;
 
 /// Lowers the peak of an order as long as a window is found that does, or until it is at `floor`.
-pub(crate) fn improve(course: &Course, order: &mut Vec<UnitId>, floor: u64, work: &mut u64) {
-    while let Some(better) = lowered(course, order, floor, work) {
+pub(crate) fn improve(
+    model: &CostModel,
+    order: &mut Vec<GroupId>,
+    floor: u64,
+    work: &mut Work<'_, '_>,
+) {
+    while let Some(better) = lowered(model, order, floor, work) {
         *order = better;
     }
 }
 
 /// The order with one window around its peak ordered anew.
-fn lowered(course: &Course, order: &[UnitId], floor: u64, work: &mut u64) -> Option<Vec<UnitId>> {
-    let alive = course.alive(order);
+fn lowered(
+    model: &CostModel,
+    order: &[GroupId],
+    floor: u64,
+    work: &mut Work<'_, '_>,
+) -> Option<Vec<GroupId>> {
+    let alive = model.alive(order);
     let (at, peak) = alive.iter().enumerate().rev().max_by_key(|(_, alive)| **alive)?;
     if *peak <= floor {
         return None;
@@ -30,12 +41,12 @@ fn lowered(course: &Course, order: &[UnitId], floor: u64, work: &mut u64) -> Opt
             let from = at.saturating_sub(lead);
             let to = (from + size).min(order.len());
             let elsewhere = alive[..from].iter().chain(&alive[to..]).max().copied().unwrap_or(0);
-            let scope = Scope::new(course, order, from, to);
-            let mut share = *work / SHARE;
-            let before = share;
+            if !work.spend(order.len() as u64) {
+                return None;
+            }
+            let scope = Scope::new(model, order, from, to);
             let goal = floor.max(elsewhere.min(peak - 1));
-            let found = best_order(&scope, goal, *peak, &mut share);
-            *work -= before - share;
+            let found = work.with_share(SHARE, |work| best_order(&scope, goal, *peak, work));
             if let Found::Best(window, _) = found {
                 let mut better = order.to_vec();
                 better[from..to].copy_from_slice(&window);

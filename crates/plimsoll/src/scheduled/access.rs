@@ -94,7 +94,8 @@ impl Lowering<'_> {
             }
         }
         if !pure {
-            for value in node.results().filter(|value| self.writes(id, *value)) {
+            let written = |value: &ValueId| self.aliases.are_written(self.graph, id, *value);
+            for value in node.results().filter(written) {
                 accesses.write(node, value)?;
             }
         }
@@ -107,22 +108,6 @@ impl Lowering<'_> {
             }
         }
         Ok(accesses.list)
-    }
-
-    /// Whether a node writes the bytes of an output: it has some, and they are not an input's.
-    fn writes(&self, node: NodeId, output: ValueId) -> bool {
-        let value = self.graph.value(output);
-        if value.elided {
-            return false;
-        }
-        let mut view = self.aliases.view(output);
-        while let Some(of) = view.map(|view| view.of) {
-            if self.graph.node(node).inputs.contains(&Some(of)) {
-                return false;
-            }
-            view = self.aliases.view(of);
-        }
-        true
     }
 
     fn overwrites(&self, id: NodeId, effect: &Effect) -> Vec<Overwrite> {
@@ -140,8 +125,9 @@ impl Lowering<'_> {
                 else {
                     continue;
                 };
-                let known = list.iter().any(|o| (o.output, o.input) == (output, input));
-                if !known && self.may_overwrite(node, output, input, !effect.scatters) {
+                let decided = |o: &Overwrite| o.output == output && (o.must || o.input == input);
+                let known = list.iter().any(decided);
+                if !known && self.may_overwrite(id, output, input, !effect.scatters) {
                     list.push(Overwrite { output, input, must: false });
                 }
             }
@@ -152,7 +138,9 @@ impl Lowering<'_> {
     /// Whether an output can take over an input as far as the step is concerned: both are as the
     /// op expects them, and no other operand is a part of the same bytes. It may be the same bytes
     /// if the op reads both `together`.
-    fn may_overwrite(&self, node: &Node, output: ValueId, input: ValueId, together: bool) -> bool {
+    fn may_overwrite(&self, id: NodeId, output: ValueId, input: ValueId, together: bool) -> bool {
+        let node = self.graph.node(id);
+        let folded = self.folds.behind(id).map_or(&[][..], |behind| &behind.reads);
         let value = |value: ValueId| self.graph.value(value);
         let dense = |value: ValueId| self.sizes.is_dense(value);
         let windowed = node.windows.iter().any(|w| w.value == input || w.value == output);
@@ -171,7 +159,11 @@ impl Lowering<'_> {
             && dense(input)
             && self.sizes.bytes(output) <= self.sizes.bytes(input)
             && !windowed
-            && !node.also_reads.iter().any(|other| self.aliases.resolve(*other).root == alias.root)
+            && !node
+                .also_reads
+                .iter()
+                .chain(folded)
+                .any(|other| self.aliases.resolve(*other).root == alias.root)
             && !node.inputs.iter().flatten().any(|other| clashes(*other))
             && (together || node.inputs.iter().filter(|i| **i == Some(input)).count() == 1)
     }

@@ -6,7 +6,10 @@ use plimsoll_pack::testing::Rng;
 use super::*;
 use crate::program::{AccessKind, Role, Storage, Until};
 use crate::testing_graph::random_graph;
-use crate::{GraphBuilder, Preset, order_by_names, text};
+use crate::{
+    Fault, GraphBuilder, Options, PlanError, Preset, Violation, order_by_names, plan, text,
+    violations,
+};
 
 fn graph(lines: &str) -> Graph {
     text::parse(&format!("plim 1\n{lines}\n")).unwrap_or_else(|error| panic!("{error}"))
@@ -210,7 +213,7 @@ fn views_and_roots_have_slots_of_one_width() {
     // natively and byte 24 in slots of four bytes.
     let graph = graph(
         "param p: f16[10]\nx: f16[10] = exp(p)\nv: f16[4] = slice{axis=0, start=6, len=4}(x)\n\
-         flags: bool[8] = greater(x, x)\nlow: bool[2] = slice{axis=0, start=5, len=2}(flags)\n\
+         flags: bool[8] = custom \"test\"(x)\nlow: bool[2] = slice{axis=0, start=5, len=2}(flags)\n\
          nib: i4[6] = cast(x)\nhalf: i4[2] = slice{axis=0, start=4, len=2}(nib)\n\
          keep: f16[10] exempt = exp(p)\ntail: f16[2] = slice{axis=0, start=8, len=2}(keep)\n\
          w: f16[5] = slice{axis=0, start=5, len=5}(p)",
@@ -401,4 +404,31 @@ fn what_is_scattered_over_is_not_what_is_scattered() {
     assert_eq!(overwrites(&program, "d"), "");
     assert_eq!(overwrites(&program, "e"), "");
     assert_eq!(overwrites(&program, "f"), "f>b");
+}
+
+#[test]
+fn views_come_behind_what_they_are_views_of() {
+    for execution in ["", "execution partial\n", "execution queues\n"] {
+        let graph = text::parse(&format!(
+            "plim 1\n{execution}input x: f32[4, 6]\na: f32[4, 6] = relu(x)\n\
+             b: f32[24] = reshape(a)\nc: f32[24] = exp(b)\noutput c\n"
+        ));
+        let graph = graph.unwrap_or_else(|error| panic!("{error}"));
+        let program = ScheduledGraph::new(&graph, &LoweringOptions::default()).unwrap();
+        let [a, b, c] = [StepId(0), StepId(1), StepId(2)];
+        assert!(program.accesses(b).is_empty());
+        assert_eq!([&program.flows_from(b)[..], &program.flows_from(c)[..]], [[a], [b]]);
+        let made = plan(&program, &Options::default()).unwrap();
+        for (schedule, step, needs) in [([b, a, c], b, a), ([a, c, b], c, b)] {
+            let mut moved = made.plan().clone();
+            moved.schedule = schedule.to_vec();
+            let expected = Violation::OrderViolated { step, needs };
+            assert_eq!(violations(&program, &moved), [expected], "{execution}");
+            let options = Options { schedule: Some(schedule.to_vec()), ..Options::default() };
+            let Err(PlanError::Program(error)) = plan(&program, &options) else {
+                panic!("it is no order");
+            };
+            assert_eq!(error.fault, Fault::OutOfOrder { step, needs }, "{execution}");
+        }
+    }
 }

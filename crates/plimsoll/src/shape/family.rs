@@ -14,11 +14,13 @@ use crate::shape::Dim;
 /// shares less.
 pub(super) fn family(operator: &Operator, inputs: &Inputs<'_>, outputs: &[Option<&Fact>]) -> Op {
     match operator {
-        Operator::Unary(_) | Operator::Trilu => Op::Unary,
+        Operator::Unary(_) => Op::Unary,
         Operator::Variadic(_) if inputs.len() > 2 => Op::Variadic,
-        Operator::Binary(_)
-        | Operator::Variadic(_)
-        | Operator::Custom(Custom { effects: Effects::Elementwise, .. }) => Op::Binary,
+        Operator::Variadic(_) if inputs.len() < 2 => Op::Unary,
+        Operator::Binary(_) | Operator::Variadic(_) => Op::Binary,
+        Operator::Trilu | Operator::Custom(Custom { effects: Effects::Elementwise, .. }) => {
+            Op::ByRows
+        }
         Operator::Where => Op::Where,
         Operator::Clip => Op::Clamp,
         Operator::Cast(_) | Operator::CastLike => cast(inputs, outputs),
@@ -112,7 +114,7 @@ fn cast(inputs: &Inputs<'_>, outputs: &[Option<&Fact>]) -> Op {
 fn dropout(inputs: &Inputs<'_>) -> Op {
     let training = inputs.get(2).copied().flatten();
     let off = training.is_none_or(|fact| fact.known_ints().is_some_and(|ints| ints == [0]));
-    if off { Op::Dropout } else { Op::Unary }
+    if off { Op::Dropout } else { Op::ByRows }
 }
 
 /// The same elements; a copy of them where the output's limit is not the input's.

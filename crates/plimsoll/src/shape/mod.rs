@@ -24,6 +24,7 @@ pub(crate) use graph::{Lowered, infer_at, infer_over};
 pub(crate) use rules::dims::{count, sum, times};
 
 pub use infer::{BindingFault, Bindings, Branch, Refused, ShapeError, facts, statics};
+pub(crate) use rules::broadcast;
 
 /// One dimension of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -29,6 +29,8 @@ pub struct TestStep {
     pub queue: u32,
     /// What it waits for.
     pub after: Vec<StepId>,
+    /// Where its data come from, if no access says so.
+    pub flows_from: Vec<StepId>,
 }
 
 impl TestProgram {
@@ -118,6 +120,10 @@ impl Program for TestProgram {
 
     fn after(&self, step: StepId) -> Cow<'_, [StepId]> {
         Cow::Borrowed(&self.steps[step.index()].after)
+    }
+
+    fn flows_from(&self, step: StepId) -> Cow<'_, [StepId]> {
+        Cow::Borrowed(&self.steps[step.index()].flows_from)
     }
 
     fn value_name(&self, value: ValueId) -> Cow<'_, str> {

@@ -44,7 +44,7 @@ pub fn plan_at(
     for step in (0..program.steps()).map(StepId::new) {
         scratch.push(program.scratch(step).filter(|s| s.bytes > 0).map(|wanted| {
             let offset = (layout.choose)(None, wanted.bytes, wanted.align.max(1));
-            Slot { bank: BankId(0), offset, bytes: wanted.bytes }
+            Slot::new(BankId(0), offset, wanted.bytes)
         }));
     }
     let mut plan = Plan {
@@ -70,11 +70,11 @@ pub fn bank_of(program: &dyn Program, plan: &Plan, bank: BankId) -> u64 {
             let info = program.value(ValueId::new(index));
             let rows = info.view_of.is_some_and(|view| view.rows.is_some());
             let own = if rows { 0 } else { info.bytes + info.guard };
-            end = end.max(slot.offset + slot.bytes.max(own));
+            end = end.max(slot.offset + slot.reserved.max(own));
         }
     }
     let scratch = plan.scratch.iter().flatten().filter(|slot| slot.bank == bank);
-    scratch.map(|slot| slot.offset + slot.bytes).fold(end, u64::max)
+    scratch.map(|slot| slot.offset + slot.reserved).fold(end, u64::max)
 }
 
 /// What each output must overwrite.
@@ -111,7 +111,7 @@ impl<F: FnMut(Option<ValueId>, u64, u64) -> u64> Layout<'_, F> {
         } else {
             let align = info.align.unwrap_or(self.align).max(1);
             let offset = (self.choose)(Some(value), info.bytes + info.guard, align);
-            Place::Bank(Slot { bank: BankId(0), offset, bytes: info.bytes })
+            Place::Bank(Slot::new(BankId(0), offset, info.bytes))
         };
         self.known.insert(value, place);
         place
@@ -119,7 +119,7 @@ impl<F: FnMut(Option<ValueId>, u64, u64) -> u64> Layout<'_, F> {
 
     fn inside(&mut self, of: ValueId, by: u64, bytes: u64) -> Place {
         match self.place(of) {
-            Place::Bank(slot) => Place::Bank(Slot { offset: slot.offset + by, bytes, ..slot }),
+            Place::Bank(slot) => Place::Bank(Slot::new(slot.bank, slot.offset + by, bytes)),
             Place::External => Place::Outside { root: of, offset: by },
             Place::Outside { root, offset } => Place::Outside { root, offset: offset + by },
             Place::Elided => Place::Elided,

@@ -14,7 +14,7 @@ use crate::graph::{End, Graph, GraphBuilder, GraphError, Node, NodeId, Value, Wi
 use crate::ids::ValueId;
 use crate::op::Op;
 use crate::program::{Overwrite, Rows, View};
-use crate::shape::{Dim, Shape};
+use crate::shape::{Shape, broadcast};
 
 /// The graph that statements describe.
 pub(super) fn resolve(statements: &[Statement]) -> Result<Graph, TextError> {
@@ -186,11 +186,12 @@ impl Resolver {
             Op::Binary => {
                 let ((dtype, a), (_, b)) = (input(0)?, input(1)?);
                 let dtype = if is_test(&node.kind) { Dtype::Bool } else { dtype };
-                Some((dtype, broadcast(&a, &b)?))
+                Some((dtype, Shape(broadcast(&a.0, &b.0).ok()?)))
             }
             Op::Where => {
                 let ((_, condition), (dtype, a), (_, b)) = (input(0)?, input(1)?, input(2)?);
-                Some((dtype, broadcast(&condition, &broadcast(&a, &b)?)?))
+                let branches = broadcast(&a.0, &b.0).ok()?;
+                Some((dtype, Shape(broadcast(&condition.0, &branches).ok()?)))
             }
             _ => None,
         }
@@ -250,19 +251,4 @@ fn is_test(kind: &str) -> bool {
     const TESTS: [&str; 8] =
         ["equal", "greater", "greater_equal", "isinf", "isnan", "less", "less_equal", "not_equal"];
     TESTS.iter().any(|test| test.eq_ignore_ascii_case(kind))
-}
-
-/// The shape that two operands broadcast to.
-fn broadcast(a: &Shape, b: &Shape) -> Option<Shape> {
-    let rank = a.0.len().max(b.0.len());
-    let dim = |shape: &Shape, index: usize| {
-        let missing = rank - shape.0.len();
-        index.checked_sub(missing).map_or(Dim::Known(1), |index| shape.0[index])
-    };
-    let dims = (0..rank).map(|index| match (dim(a, index), dim(b, index)) {
-        (Dim::Known(1), other) | (other, Dim::Known(1)) => Some(other),
-        (a, b) if a == b => Some(a),
-        _ => None,
-    });
-    dims.collect::<Option<Vec<Dim>>>().map(Shape)
 }

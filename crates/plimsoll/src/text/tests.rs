@@ -4,12 +4,14 @@ use super::*;
 use crate::dtype::Dtype;
 use crate::graph::NodeId;
 use crate::ids::ValueId;
+use crate::op::{Cut, Op};
 use crate::program::{Execution, Role, Storage};
 use crate::shape::Shape;
 
-const EXAMPLES: [(&str, &str); 8] = [
+const EXAMPLES: [(&str, &str); 9] = [
     ("residual_block", include_str!("../../../../corpus/graphs/residual_block.plim")),
     ("transformer_block", include_str!("../../../../corpus/graphs/transformer_block.plim")),
+    ("dense_block", include_str!("../../../../corpus/graphs/dense_block.plim")),
     ("kv_cache_decode", include_str!("../../../../corpus/graphs/kv_cache_decode.plim")),
     ("packed_qkv", include_str!("../../../../corpus/graphs/packed_qkv.plim")),
     ("two_queues", include_str!("../../../../corpus/graphs/two_queues.plim")),
@@ -123,6 +125,10 @@ fn errors_have_a_place() {
         ("plim 1\ninput x: 5", "2:10: expected an element type, found 5"),
         ("plim 1\ninput x: f32", "2:13: expected `[` and dims, found the end of the line"),
         ("plim 1\ninput x: f32[a]", "2:14: expected a number, found `a`"),
+        (
+            "plim 1\ninput x: f32[4]\nr = relu(x)\n\ny: f32[4] = custom \"conv_add\"(r, x, r) may_overwrite(y: r)",
+            "5:1: node `y`: `y` cannot overwrite `r`, which its step reads by another operand too",
+        ),
         ("plim 1\ninput x: f32[1 2]", "2:16: expected `,` or the closing bracket, found 2"),
         ("plim 1\ninput x: f32[1] loud", "2:17: expected the end of the line, found `loud`"),
         (
@@ -145,6 +151,14 @@ fn errors_have_a_place() {
         ("plim 1\ny: f32[1] = slice{len=0}()", "2:13: slice needs `axis`"),
         ("plim 1\ny: f32[1] = slice{lend=0}()", "2:19: slice has no `lend`"),
         ("plim 1\ny: f32[1] = slice{5}()", "2:19: expected axis, start, len or step, found 5"),
+        (
+            "plim 1\ny: f32[1] = slice{axis=0, len=0, step=9223372036854775808}()",
+            "2:40: the number does not fit 64 bits",
+        ),
+        (
+            "plim 1\ny: f32[1] = slice{axis=0, len=0, step=-9223372036854775809}()",
+            "2:40: the number does not fit 64 bits",
+        ),
         ("plim 1\ny: f32[1] = split{exis=0}()", "2:19: split has no `exis`"),
         ("plim 1\ny: f32[1] = fill() as a as b", "2:25: `as` is given twice"),
         ("plim 1\ny: f32[1] = fill() scratch 1 scratch 2", "2:30: `scratch` is given twice"),
@@ -192,7 +206,10 @@ fn errors_have_a_place() {
             "plim 1\nvalue b: f32[1]\n\na: f32[1] = exp(b)\nb = exp(a)",
             "4:1: nodes wait for each other: `a` -> `b` -> `a`",
         ),
-        ("plim 1\nvalue v: f32[1]\noutput v", "2:7: value `v`: read, but nobody ever writes it"),
+        (
+            "plim 1\nvalue v: f32[1]\noutput v",
+            "2:7: value `v`: an output that no node makes and that does not come from outside",
+        ),
         (
             "plim 1\ninput x: f32[4]\ny: f32[5] = reshape(x)",
             "3:1: node `y`: 4 elements cannot become 5",
@@ -230,4 +247,18 @@ fn limits_of_dims_and_statics_are_read_back() {
         parse("plim 1\ninput x: f32[<5]\n").unwrap_err().to_string(),
         "2:15: expected `=`, found 5"
     );
+}
+
+#[test]
+fn a_step_is_any_number_of_64_bits() {
+    for step in [i64::MIN, i64::MIN + 1, -1, 2, i64::MAX] {
+        let cut = format!("slice{{axis=0, start=3, len=1, step={step}}}(x)");
+        let graph = parse(&format!("plim 1\ninput x: f32[4]\ny: f32[1] = {cut}\noutput y\n"));
+        let graph = graph.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(
+            graph.nodes()[0].op,
+            Op::Slice { cuts: vec![Cut { axis: 0, start: 3, len: 1, step }] }
+        );
+        assert_eq!(parse(&print(&graph)), Ok(graph));
+    }
 }

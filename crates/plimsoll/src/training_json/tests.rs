@@ -59,6 +59,74 @@ fn what_looks_only_at_shapes_reads_nothing() {
     assert_eq!(kinds, [AccessKind::Read, AccessKind::Read, AccessKind::Write]);
 }
 
+/// x, relu, an op in place on it, and what reads it afterwards.
+fn in_place(op: &str, said: &str, read: u64, outputs: &str) -> Result<Graph, TrainingJsonError> {
+    let tensor = |id: u64, name: &str, kind: &str| {
+        format!(
+            r#"{{"id":{id},"name":"{name}","bytes":64,"dtype":"float32","shape":[16],"stride":[1],"kind":"{kind}"}}"#
+        )
+    };
+    let text = format!(
+        r#"{{"tensors":[{},{},{},{},{}],"nodes":[
+            {{"id":0,"op":"aten.relu.default","inputs":[0],"outputs":[1]}},
+            {{"id":1,"op":"aten.view.default","inputs":[1],"outputs":[2],"view_of":1}},
+            {{"id":2,"op":"{op}","inputs":[1,0],"outputs":[3]{said}}},
+            {{"id":3,"op":"aten.exp.default","inputs":[{read}],"outputs":[4]}}],
+            "outputs":{outputs}}}"#,
+        tensor(0, "x", "input"),
+        tensor(1, "a", "intermediate"),
+        tensor(2, "part", "intermediate"),
+        tensor(3, "b", "intermediate"),
+        tensor(4, "y", "output"),
+    );
+    super::read(text.as_bytes())
+}
+
+#[test]
+fn what_works_in_place_changes_its_first_operand() {
+    for said in [r#","mutates":true"#, r#","mutates":true,"view_of":1"#, r#","mutates":1"#] {
+        let graph = in_place("aten.add_.Tensor", said, 1, "[4]").unwrap();
+        let id = |name: &str| graph.value_by_name(name).unwrap();
+        let add = graph.node(graph.node_by_name("b").unwrap());
+        let must = Overwrite { output: id("b"), input: id("a"), must: true };
+        assert_eq!(add.overwrites, [must], "{said}");
+        assert_eq!((&add.op, graph.value(id("b")).view), (&Op::Binary, None), "{said}");
+        // What reads the tensor behind it reads what it has become.
+        let exp = graph.node(graph.node_by_name("y").unwrap());
+        assert_eq!(exp.inputs, [Some(id("b"))], "{said}");
+        // 64 bytes all the way: a, b over it, y over b.
+        let program = ScheduledGraph::new(&graph, &LoweringOptions::default()).unwrap();
+        let plan = crate::plan(&program, &crate::Options::default()).unwrap().into_plan();
+        assert_eq!(plan.banks[0].bytes, 64, "{said}");
+    }
+    let kept = in_place("aten.add_.Tensor", r#","mutates":true"#, 0, "[1]").unwrap();
+    let outputs: Vec<&str> =
+        kept.outputs().iter().map(|id| kept.value(*id).name.as_str()).collect();
+    assert_eq!(outputs, ["b", "y"], "a is b in the end");
+    let plain = in_place("aten.add.Tensor", r#","mutates":false"#, 1, "[4]").unwrap();
+    assert!(plain.nodes().iter().all(|node| node.overwrites.is_empty()));
+}
+
+#[test]
+fn what_is_changed_has_to_be_known() {
+    let fault = |op, said, read, outputs| {
+        in_place(op, said, read, outputs).map(drop).unwrap_err().to_string()
+    };
+    assert_eq!(
+        fault("aten.frobnicate.default", r#","mutates":true"#, 1, "[4]"),
+        "node 2 (aten.frobnicate.default): which tensors it changes is not said: \
+         `mutates` has to be their ids"
+    );
+    assert_eq!(
+        fault("aten.add_.Tensor", r#","mutates":true"#, 2, "[4]"),
+        "node 3 (aten.exp.default): it reads `part`, a part of what node 2 has changed since"
+    );
+    assert_eq!(
+        fault("aten.add_.Tensor", r#","mutates":true"#, 1, "[2]"),
+        "tensor `part`: a part of what node 2 has changed since"
+    );
+}
+
 #[test]
 fn errors_name_the_tensor_or_the_node() {
     let fault = |from: &str, to: &str| {

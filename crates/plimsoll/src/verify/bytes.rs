@@ -100,7 +100,7 @@ mod tests {
             ]
         );
         bytes.list(Span::new(3, 3), &mut list);
-        assert_eq!(list, [], "no bytes are nobody's");
+        assert_eq!(list, [], "nothing is in no bytes");
         bytes.set(Span::new(3, 7), 'c');
         assert!(bytes.exactly(Span::new(3, 7)).is_some());
         assert!(bytes.exactly(Span::new(3, 6)).is_none());

@@ -344,7 +344,12 @@ impl<'a> Facts<'a> {
                 let why = "an overwrite of a value that is unknown";
                 found.push(Violation::BadProgram { step: Some(step), value: None, why });
             }
-            if self.program.after(step).iter().any(|s| s.index() >= self.program.steps()) {
+            let unknown = |s: &StepId| s.index() >= self.program.steps();
+            if self.program.flows_from(step).iter().any(unknown) {
+                let why = "data flow from a step that is unknown";
+                found.push(Violation::BadProgram { step: Some(step), value: None, why });
+            }
+            if self.program.after(step).iter().any(unknown) {
                 let why = "after a step that is unknown";
                 found.push(Violation::BadProgram { step: Some(step), value: None, why });
             }
@@ -391,7 +396,7 @@ fn survives(info: &ValueInfo) -> bool {
 /// The bytes that the plan reserves for a value: what is behind its end is kept free like a guard.
 fn reserved(plan: &Plan, value: usize) -> u64 {
     match plan.places.get(value) {
-        Some(Place::Bank(slot)) => slot.bytes,
+        Some(Place::Bank(slot)) => slot.reserved,
         _ => 0,
     }
 }

@@ -117,6 +117,7 @@ pub fn violations(program: &dyn Program, plan: &Plan) -> Vec<Violation> {
             let edges = unordered::edges(&facts);
             if let Some(positions) = positions {
                 order::check_edges(&edges, &positions, &mut found);
+                order::check_edges(&order::flowing(&facts), &positions, &mut found);
             }
             unordered::check(&facts, &uses, &edges, &mut found);
         }

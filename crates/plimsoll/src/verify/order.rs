@@ -1,5 +1,7 @@
 //! Is the schedule a permutation of the steps that respects what they need?
 //!
+//! Whatever the execution, a step is behind those that data flow from, even if it touches no byte.
+//!
 //! In order, the ids of the steps are a valid order, and what the program means is what that order
 //! does: a schedule may swap two steps only if neither declares to be after the other, no window
 //! of an access turns around, and they do not both touch the same bytes of a root of which at
@@ -50,7 +52,7 @@ pub(super) fn check_in_order(facts: &Facts, positions: &[u32], found: &mut Vec<V
     let program = facts.program;
     let steps = || (0..program.steps()).map(StepId::new);
     let known = |step: &StepId| step.index() < program.steps();
-    let mut edges = Vec::new();
+    let mut edges = flowing(facts);
     for step in steps() {
         edges.extend(program.after(step).iter().filter(|s| known(s)).map(|s| (*s, step)));
         for access in program.accesses(step).iter() {
@@ -69,6 +71,18 @@ pub(super) fn check_in_order(facts: &Facts, positions: &[u32], found: &mut Vec<V
     edges.sort_unstable();
     edges.dedup();
     check_edges(&edges, positions, found);
+}
+
+/// The pairs `(first, second)` of which data flow from the first to the second, whether bytes are
+/// touched or not.
+pub(super) fn flowing(facts: &Facts) -> Vec<(StepId, StepId)> {
+    let program = facts.program;
+    let known = |step: &StepId| step.index() < program.steps();
+    let mut edges = Vec::new();
+    for step in (0..program.steps()).map(StepId::new) {
+        edges.extend(program.flows_from(step).iter().filter(|s| known(s)).map(|s| (*s, step)));
+    }
+    edges
 }
 
 /// A stretch of bytes of a root that a step touches.

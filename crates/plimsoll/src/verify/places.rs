@@ -5,7 +5,8 @@
 //! - A view is at its root's place plus its offset.
 //! - An offset is a multiple of the value's alignment, or of the plan's where it says nothing. A
 //!   view follows its root, and is held only to an alignment of its own.
-//! - A thing ends at its offset plus the larger of its place's bytes and its own bytes with guard;
+//! - A thing ends at its offset plus the largest of its place's bytes, what the place reserves, and its own bytes
+//!   with guard;
 //!   the size of a bank is the highest such end.
 
 use plimsoll_pack::Span;
@@ -147,15 +148,16 @@ impl Check<'_, '_> {
         if !slot.offset.is_multiple_of(align.max(1)) {
             self.found.push(Violation::Misaligned { thing, offset: slot.offset, align });
         }
-        if slot.bytes < bytes {
-            self.found.push(Violation::TooSmall { thing, bytes: slot.bytes, needs: bytes });
+        let room = slot.bytes.min(slot.reserved);
+        if room < bytes {
+            self.found.push(Violation::TooSmall { thing, bytes: room, needs: bytes });
         }
         let Some(bank) = self.facts.plan.banks.get(slot.bank.index()) else {
             self.found.push(Violation::UnknownBank { thing, bank: slot.bank });
             return;
         };
         let own = bytes.saturating_add(guard);
-        let end = slot.offset.saturating_add(slot.bytes.max(own));
+        let end = slot.offset.saturating_add(slot.bytes.max(slot.reserved).max(own));
         if end > bank.bytes {
             let bank_bytes = bank.bytes;
             self.found.push(Violation::OutsideBank { thing, bank: slot.bank, end, bank_bytes });

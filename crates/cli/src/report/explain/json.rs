@@ -45,6 +45,9 @@ impl ExplainReport<'_> {
                 row
             }).collect::<Vec<_>>(),
         });
+        if let Some(what) = self.optimal_for() {
+            object["optimal_for"] = json!(what.key());
+        }
         if let Some((budget, fit)) = &self.fit {
             object["budget"] = self.fit(*budget, fit);
         }

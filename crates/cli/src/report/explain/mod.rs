@@ -4,8 +4,10 @@ mod json;
 mod text;
 mod words;
 
+use plimsoll::Program;
 use plimsoll::advise::{Advice, Fit, Settled, Variant};
 
+use super::OptimalFor;
 use crate::input::Source;
 
 /// A plan, and what is said of it.
@@ -18,6 +20,14 @@ pub(crate) struct ExplainReport<'a> {
     pub(crate) fit: Option<(u64, Fit)>,
     /// Whether the time was over before everything was tried.
     pub(crate) stopped: bool,
+}
+
+impl ExplainReport<'_> {
+    /// For what the arena is known to be the smallest, if it is.
+    fn optimal_for(&self) -> Option<OptimalFor> {
+        let Settled { best, plan, .. } = self.settled;
+        OptimalFor::of(plan, self.settled.program().execution(), best.ordering.as_ref())
+    }
 }
 
 /// So many peaks below the highest are told.

@@ -21,7 +21,10 @@ impl ExplainReport<'_> {
         let plan = &self.settled.plan;
         let story = Story { program: &program, plan };
         write_title(out, self.source, &program, "explain")?;
-        let status = if plan.derivation.optimal { "optimal for this order" } else { "feasible" };
+        let status = match self.optimal_for() {
+            Some(what) => format!("optimal {}", what.in_words()),
+            None => "feasible".to_owned(),
+        };
         let style = Style::new().bold();
         let arena = size::long(self.settled.arena_bytes());
         line(out, "arena", &format!("{style}{arena}{style:#}, {status}"))?;

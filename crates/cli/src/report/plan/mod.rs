@@ -21,7 +21,7 @@ use serde_json::json;
 use pictures::Picture;
 pub(crate) use text::write_title;
 
-use super::{Panel, levels, ranges_json, write_svg};
+use super::{OptimalFor, Panel, levels, ranges_json, write_svg};
 use crate::input::Source;
 
 /// A plan, what it is for, and what was asked of it.
@@ -60,11 +60,21 @@ impl<'a> PlanReport<'a> {
         PlanReport { source, program, plan, totals, asked, pictures }
     }
 
+    /// For what the arena is known to be the smallest, if it is.
+    fn optimal_for(&self) -> Option<OptimalFor> {
+        let ordering = self.asked.best.ordering.as_ref();
+        OptimalFor::of(self.plan, self.program.execution(), ordering)
+    }
+
     /// What was found on the way, for the JSON.
     fn found(&self) -> Told {
         let mut found = Told::new();
+        if let Some(what) = self.optimal_for() {
+            found.insert("optimal_for".to_owned(), json!(what.key()));
+        }
         if let Some(Ordering { schedule, .. }) = &self.asked.best.ordering {
-            let status = if schedule.is_optimal() { "optimal" } else { "feasible" };
+            let is_best = self.totals.arena_bytes == schedule.arena_bound_bytes;
+            let status = if is_best { "optimal" } else { "feasible" };
             found
                 .insert("schedule_lower_bound_bytes".to_owned(), json!(schedule.arena_bound_bytes));
             found.insert("schedule_status".to_owned(), json!(status));

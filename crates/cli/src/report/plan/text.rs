@@ -49,13 +49,14 @@ impl PlanReport<'_> {
         let bound = size::long(totals.lower_bound_bytes);
         line(out, "lower bound", &format!("{bound}, with this order and this sharing"))?;
         line(out, "gap", &gap(totals.arena_bytes, totals.lower_bound_bytes))?;
-        let (colour, status) = if self.plan.derivation.optimal {
-            (AnsiColor::Green, ("optimal", "no arena can be smaller"))
-        } else {
-            (AnsiColor::Yellow, ("feasible", "valid, but a smaller arena may exist"))
+        let (colour, status, what) = match self.optimal_for() {
+            Some(what) => (AnsiColor::Green, "optimal", format!(" {}", what.in_words())),
+            None => {
+                (AnsiColor::Yellow, "feasible", ": valid, but a smaller arena may exist".to_owned())
+            }
         };
         let style = bold(colour);
-        line(out, "status", &format!("{style}{}{style:#}: {}", status.0, status.1))?;
+        line(out, "status", &format!("{style}{status}{style:#}{what}"))?;
         let limit = self.plan.derivation.limit;
         if let Some(limit) = limit {
             line(out, "stopped by", limit_in_words(limit))?;
@@ -66,10 +67,13 @@ impl PlanReport<'_> {
         if !self.plan.derivation.won_by.is_empty() {
             line(out, "won by", &self.plan.derivation.won_by)?;
         }
-        line(out, "unshared", &size::long(totals.unshared_bytes))?;
-        let saved = i128::from(totals.unshared_bytes) - i128::from(totals.arena_bytes);
-        let saved = i64::try_from(saved).unwrap_or(0);
-        line(out, "saved", &saving_in_words(saved, totals.unshared_bytes))?;
+        let left = match totals.buffers_bytes {
+            bytes if bytes == totals.unshared_bytes => String::new(),
+            bytes => format!("; {} after views and in place", size::short(bytes)),
+        };
+        let unshared = size::long(totals.unshared_bytes);
+        line(out, "unshared", &format!("{unshared}, every tensor apart{left}"))?;
+        line(out, "saved", &saving_in_words(totals.saved_bytes(), totals.unshared_bytes))?;
         let members = self.plan.derivation.members.iter().flatten();
         let in_place = members.filter(|member| member.took_over.is_some()).count();
         let values = (0..self.program.values()).map(ValueId::new);
@@ -95,7 +99,7 @@ impl PlanReport<'_> {
             line(out, "joined", &format!("{what}: copies move {moved} in a run"))?;
         }
         if let Some(ordering) = &self.asked.best.ordering {
-            line(out, "order", &order_in_words(ordering))?;
+            line(out, "order", &order_in_words(ordering, totals.arena_bytes))?;
         }
         for (heading, words) in self.asked.proof.map(ranges_in_words).into_iter().flatten() {
             line(out, heading, &words)?;
@@ -233,9 +237,9 @@ fn vanished_in_words(graph: &Graph, vanished: &[NodeId]) -> String {
 }
 
 /// Which order it is, and how far it is from the best that could be.
-fn order_in_words(ordering: &Ordering) -> String {
+fn order_in_words(ordering: &Ordering, arena_bytes: u64) -> String {
     let Ordering { steps, schedule } = ordering;
-    let best = schedule.is_optimal();
+    let best = schedule.arena_bound_bytes == arena_bytes;
     let which = match steps {
         None if best => "that of the file".to_owned(),
         None => "that of the file, no better one was found".to_owned(),

@@ -307,7 +307,7 @@ fn totals(before: &PlanFile, after: &PlanFile) -> Vec<Named<u64>> {
             ("arena_bytes", file.arena_bytes),
             ("lower_bound_bytes", file.lower_bound_bytes),
             ("unshared_bytes", file.unshared_bytes),
-            ("saved_bytes", file.saved_bytes),
+            ("saved_bytes", u64::try_from(file.saved_bytes).unwrap_or(0)),
             ("weights_bytes", file.weights_bytes),
             ("static_bytes", file.static_bytes),
             ("inputs_bytes", file.inputs_bytes),

@@ -285,7 +285,7 @@ fn lies(
     live: Option<LiveRange>,
 ) -> (Option<Slot>, Option<LiveRange>) {
     match place {
-        Place::Bank(slot) if live.is_some() || slot.bytes > 0 => {
+        Place::Bank(slot) if live.is_some() || slot.reserved > 0 => {
             let all = LiveRange::whole_run(program.steps());
             (Some(slot), Some(live.unwrap_or(all)))
         }

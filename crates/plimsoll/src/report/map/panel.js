@@ -94,9 +94,10 @@ function showValue(value) {
   if (type) add("type", type);
   add("bytes", `${values.isLimit.has(value) ? "at most " : ""}${long(values.bytes[value])}`);
   if (values.bank[value] >= 0) {
-    const start = values.start[value], end = values.end[value];
-    add("life", stepLink(Math.floor(start / 2)), " to ", stepLink(Math.floor((end - 1) / 2)),
-      element("span", `, points [${start}, ${end})`, "soft"));
+    const first = Math.floor(values.start[value] / 2), last = Math.floor((values.end[value] - 1) / 2);
+    const number = last < steps.count ? last + 1 : "the end";
+    add("life", stepLink(first), " to ", stepLink(last),
+      element("span", `, steps ${first + 1} to ${number}`, "soft"));
   }
   add("place", placeOf(value));
   add("storage", values.class[value]);

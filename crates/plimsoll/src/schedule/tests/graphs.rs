@@ -5,7 +5,7 @@ use plimsoll_pack::testing::Rng;
 use crate::dtype::Dtype;
 use crate::graph::{End, Graph, GraphBuilder, Node, NodeId, Value, Window};
 use crate::ids::ValueId;
-use crate::op::Op;
+use crate::op::{Cut, Op};
 use crate::program::{AccessKind, Overwrite, Scratch, Storage};
 
 /// The unit of sizes: what offsets are multiples of.
@@ -16,7 +16,7 @@ pub(super) const UNIT: u64 = 64;
 pub(super) enum Spice {
     /// Nodes that work in place, scratch memory and waits.
     Plain,
-    /// The same, with views, windows, guards and states.
+    /// The same, with views, slices, windows, guards and states.
     Everything,
 }
 
@@ -28,9 +28,11 @@ pub(super) fn shaped(inputs: &[u32], sizes: &[u64], in_place: bool) -> Graph {
     for (index, (set, size)) in inputs.iter().zip(sizes).enumerate() {
         let reads: Vec<ValueId> =
             (0..index).filter(|i| set >> i & 1 == 1).map(|i| made[i]).collect();
-        let op = if in_place && !reads.is_empty() { Op::Binary } else { Op::Custom };
         let name = format!("n{index}");
-        made.push(graph.op(&name, op, &reads, Dtype::U8, [size * UNIT]).expect("fresh"));
+        made.push(graph.op(&name, Op::Custom, &reads, Dtype::U8, [size * UNIT]).expect("fresh"));
+        if in_place {
+            overwrite_first_two(&mut graph, NodeId::new(index), made[index]);
+        }
     }
     for (index, value) in made.iter().enumerate() {
         if inputs.iter().all(|set| set >> index & 1 == 0) {
@@ -38,6 +40,17 @@ pub(super) fn shaped(inputs: &[u32], sizes: &[u64], in_place: bool) -> Graph {
         }
     }
     graph.finish().expect("a valid graph")
+}
+
+/// Lets a result take over the first two operands, if they are as large.
+fn overwrite_first_two(graph: &mut GraphBuilder, node: NodeId, output: ValueId) {
+    let shape = graph.value_mut(output).shape.clone();
+    let first_two: Vec<ValueId> = graph.node_mut(node).reads().take(2).collect();
+    for input in first_two {
+        if graph.value_mut(input).shape == shape {
+            graph.node_mut(node).overwrites.push(Overwrite { output, input, must: false });
+        }
+    }
 }
 
 /// A random graph of so many nodes; every node reads up to three of the latest values.
@@ -75,16 +88,23 @@ fn node(
     };
     let first = reads.first().copied();
     let (op, dims) = match (first, rng.below(4)) {
-        (Some(first), 0) if spice == Spice::Everything => {
+        (Some(first), 0) if spice == Spice::Everything && rng.chance(50) => {
             (Op::Reshape, vec![size(graph, first), 1])
         }
-        (Some(first), 1 | 2) => (Op::Binary, vec![size(graph, first)]),
+        (Some(first), 0) if spice == Spice::Everything => {
+            let whole = size(graph, first) / UNIT;
+            let start = rng.below(whole);
+            let len = rng.within(1..whole - start + 1) * UNIT;
+            (Op::Slice { cuts: vec![Cut::new(0, start * UNIT, len)] }, vec![len])
+        }
+        (Some(first), 1 | 2) => (Op::Unary, vec![size(graph, first)]),
         _ => (Op::Custom, vec![rng.within(1..6) * UNIT]),
     };
-    let reads = if op == Op::Reshape { &reads[..1] } else { reads };
+    let is_view = matches!(op, Op::Reshape | Op::Slice { .. });
+    let reads = if is_view { &reads[..1] } else { reads };
     let name = format!("n{index}");
     let mut value = Value::new(&name, Dtype::U8, &dims[..]);
-    if spice == Spice::Everything && op != Op::Reshape {
+    if spice == Spice::Everything && !is_view {
         if rng.chance(5) {
             value.guard = UNIT;
         }
@@ -108,7 +128,7 @@ fn node(
     {
         node.overwrites.push(Overwrite { output: value, input: first, must: false });
     }
-    if spice == Spice::Everything && node.op != Op::Reshape {
+    if spice == Spice::Everything && !is_view {
         windows(rng, &mut node, index, value, first);
     }
     graph.node(node).expect("fresh");

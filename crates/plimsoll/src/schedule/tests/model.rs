@@ -1,120 +1,154 @@
 //! The peak of an order by its definition, and the best order by trying all: what the search is
-//! held against. Nothing of it comes from the search.
+//! held against. Nothing of it comes from the search, or from live ranges.
 
 use std::collections::HashMap;
 
+use super::graphs::UNIT;
 use crate::ids::{StepId, ValueId};
 use crate::options::Options;
-use crate::program::{Access, Program, Role, Storage, Until};
+use crate::program::{Access, AccessKind, Program, Role, Storage, Until};
 use crate::scheduled::ScheduledGraph;
 
-/// What is known of a program, for plain options: steps by their index.
+/// Whether a value has bytes of its own that are placed.
+fn is_placed(program: &ScheduledGraph<'_>, value: ValueId) -> bool {
+    let info = program.value(value);
+    let ours = info.storage == Storage::Arena && info.role == Role::Temporary;
+    info.view_of.is_none() && !info.elided && (ours || info.storage == Storage::Persistent)
+}
+
+/// The steps in which an access is there, with whether it is while the step reads and while it writes.
+fn moments(step: StepId, access: &Access) -> Vec<(StepId, bool, bool)> {
+    let early = access.from.filter(|from| *from != step);
+    let reads = access.kind == AccessKind::Read || early.is_some();
+    let mut moments = vec![(step, reads, access.until != Until::Writes)];
+    moments.extend(early.map(|from| (from, true, true)));
+    if let Until::After(later) = access.until
+        && later != step
+    {
+        moments.push((later, true, true));
+    }
+    moments
+}
+
+/// What is known of a program, for plain options: steps by their index, memory by cells of
+/// [`UNIT`] bytes, which everything is a multiple of.
 pub(super) struct Model {
     pub(super) steps: usize,
     before: Vec<u32>,
     /// Whether a step has to come right behind the one of the index before it.
     follows: Vec<bool>,
     scratch: Vec<u64>,
-    roots: Vec<Root>,
-    /// For each step: outputs that may take over inputs, by root.
-    takeovers: Vec<Vec<(usize, usize)>>,
+    cells: Vec<Cell>,
+    /// For each step: outputs that may take over inputs, as pairs of cells.
+    takeovers: Vec<Vec<Vec<(usize, usize)>>>,
 }
 
-/// A value that is no view, with all its views.
-struct Root {
-    bytes: u64,
+/// A cell of a value that is no view.
+#[derive(Clone, Default)]
+struct Cell {
     /// The steps at which it is touched, as bits.
     steps: u32,
+    /// Those of them that touch it while they read, and while they write.
+    reading: u32,
+    writing: u32,
     given: bool,
     kept: bool,
 }
 
-fn aligned(bytes: u64, options: &Options) -> u64 {
-    bytes.div_ceil(options.align) * options.align
-}
-
-fn ending(access: &Access) -> Option<StepId> {
-    match access.until {
-        Until::After(later) => Some(later),
-        _ => None,
-    }
+/// The cells of a root that an access is to.
+struct Reach {
+    root: ValueId,
+    cells: std::ops::Range<usize>,
 }
 
 impl Model {
     pub(super) fn of(program: &ScheduledGraph<'_>, options: &Options) -> Self {
-        let root_of = |mut value: ValueId| {
-            while let Some(view) = program.value(value).view_of {
-                value = view.of;
-            }
-            value
-        };
+        assert_eq!(options.align, UNIT);
         let steps = program.steps();
-        let mut model = Model {
-            steps,
-            before: vec![0; steps],
-            follows: vec![false; steps],
-            scratch: Vec::new(),
-            roots: Vec::new(),
-            takeovers: Vec::new(),
-        };
-        let placed = |value: ValueId| {
-            let info = program.value(root_of(value));
-            let ours = info.storage == Storage::Arena && info.role == Role::Temporary;
-            !info.elided && (ours || info.storage == Storage::Persistent)
-        };
-        for value in (0..program.values()).map(ValueId::new) {
+        let values = || (0..program.values()).map(ValueId::new);
+        let mut first_cell = vec![0; program.values()];
+        let mut cells: Vec<Cell> = Vec::new();
+        for value in values().filter(|value| is_placed(program, *value)) {
             let info = program.value(value);
-            let own = placed(value) && info.view_of.is_none();
+            first_cell[value.index()] = cells.len();
             let forever = info.storage == Storage::Persistent;
-            model.roots.push(Root {
-                bytes: if own { aligned(info.bytes + info.guard, options) } else { 0 },
-                steps: 0,
-                given: own && forever,
-                kept: own && forever,
-            });
+            let cell = Cell { given: forever, kept: forever, ..Cell::default() };
+            cells.resize(cells.len() + ((info.bytes + info.guard) / UNIT) as usize, cell);
         }
-        for value in (0..program.values()).map(ValueId::new) {
-            model.roots[root_of(value).index()].kept |= program.value(value).output;
-        }
-        for (index, waits) in program.waits().iter().enumerate() {
-            model.before[index] = waits.iter().fold(0, |set, step| set | 1 << step.index());
+        // The cells of an access; a write goes on to the end of the guard.
+        let reach = |value: ValueId, guarded: bool| {
+            let info = program.value(value);
+            let (mut root, mut at) = (value, 0);
+            while let Some(view) = program.value(root).view_of {
+                (root, at) = (view.of, at + view.offset);
+            }
+            let end = at + info.bytes + if guarded { info.guard } else { 0 };
+            is_placed(program, root).then(|| {
+                let first = first_cell[root.index()];
+                Reach { root, cells: first + (at / UNIT) as usize..first + (end / UNIT) as usize }
+            })
+        };
+        for output in values().filter(|value| program.value(*value).output) {
+            for cell in reach(output, true).into_iter().flat_map(|reach| reach.cells) {
+                cells[cell].kept = true;
+            }
         }
         for step in (0..steps).map(StepId::new) {
             for access in program.accesses(step).iter() {
-                let root = &mut model.roots[root_of(access.value).index()];
-                root.steps |= 1 << step.index();
-                root.steps |= access.from.map_or(0, |from| 1 << from.index());
-                match access.until {
-                    Until::After(later) => root.steps |= 1 << later.index(),
-                    Until::EndOfRun => root.kept = true,
-                    Until::Step | Until::Writes => {}
-                }
-            }
-            let scratch = program.scratch(step).map_or(0, |scratch| scratch.bytes);
-            model.scratch.push(aligned(scratch, options));
-            let pairs = program.overwrites(step).to_vec();
-            let free = |value: ValueId| program.value(value).guard == 0;
-            let pairs = pairs.iter().filter(|o| free(o.output) && placed(o.output));
-            let pairs = pairs.filter(|o| placed(o.input));
-            // Whoever else is at the bytes, other reads of the step included, is in the way.
-            let mut others = Vec::new();
-            for other in (0..steps).map(StepId::new) {
-                for access in program.accesses(other).iter() {
-                    let ends = [access.from, ending(access)];
-                    if other == step || ends.contains(&Some(step)) {
-                        others.push((root_of(access.value), access.value));
+                let write = access.kind == AccessKind::Write;
+                let Some(reach) = reach(access.value, write) else { continue };
+                for cell in reach.cells {
+                    for (at, reading, writing) in moments(step, access) {
+                        cells[cell].steps |= 1 << at.index();
+                        cells[cell].reading |= u32::from(reading) << at.index();
+                        cells[cell].writing |= u32::from(writing) << at.index();
                     }
+                    cells[cell].kept |= access.until == Until::EndOfRun;
                 }
             }
-            let alone = |value: ValueId| {
-                others.iter().all(|(root, other)| *root != root_of(value) || *other == value)
-            };
-            let pairs = pairs.filter(|o| alone(o.input));
-            model.takeovers.push(
-                pairs.map(|o| (root_of(o.output).index(), root_of(o.input).index())).collect(),
-            );
         }
-        model
+        let mut takeovers = vec![Vec::new(); steps];
+        for step in (0..steps).map(StepId::new) {
+            for overwrite in program.overwrites(step).iter() {
+                let (Some(new), Some(old)) =
+                    (reach(overwrite.output, false), reach(overwrite.input, false))
+                else {
+                    continue;
+                };
+                // Whoever else is at the bytes while the step writes is in the way.
+                let others = (0..steps).map(StepId::new).flat_map(|other| {
+                    let accesses = program.accesses(other).to_vec();
+                    accesses.into_iter().map(move |access| (other, access))
+                });
+                let target = old.cells.start..old.cells.start + new.cells.len();
+                let is_alone = others.clone().all(|(other, access)| {
+                    let own = other == step && access.value == overwrite.input;
+                    let own = own && access.kind == AccessKind::Read;
+                    let meets = reach(access.value, false).is_some_and(|reach| {
+                        reach.cells.start < target.end && target.start < reach.cells.end
+                    });
+                    let there = moments(other, &access).iter().any(|(at, _, w)| *at == step && *w);
+                    own && access.until == Until::Step || !meets || !there
+                });
+                let is_born = others.clone().all(|(other, access)| {
+                    let same = reach(access.value, false).is_some_and(|r| r.root == new.root);
+                    !same || moments(other, &access).iter().all(|(at, r, _)| *at != step || !*r)
+                });
+                if is_alone && is_born {
+                    takeovers[step.index()].push(new.cells.zip(target).collect());
+                }
+            }
+        }
+        let bits = |waits: &Vec<StepId>| waits.iter().fold(0, |set, step| set | 1 << step.index());
+        let scratch = |step: usize| program.scratch(StepId::new(step)).map_or(0, |s| s.bytes);
+        Model {
+            steps,
+            before: program.waits().iter().map(bits).collect(),
+            follows: vec![false; steps],
+            scratch: (0..steps).map(scratch).collect(),
+            cells,
+            takeovers,
+        }
     }
 
     /// The same, where steps of the same block run in a row.
@@ -129,32 +163,40 @@ impl Model {
 
     /// What is alive when exactly these steps have run.
     fn alive(&self, done: u32) -> u64 {
-        let alive = |root: &&Root| {
-            let begun = root.given || root.steps & done != 0;
-            let needed = root.kept || root.steps & !done != 0;
-            begun && needed && (root.given || root.steps != 0)
+        let alive = |cell: &&Cell| {
+            let begun = cell.given || cell.steps & done != 0;
+            begun && (cell.kept || cell.steps & !done != 0)
         };
-        self.roots.iter().filter(alive).map(|root| root.bytes).sum()
+        self.cells.iter().filter(alive).count() as u64 * UNIT
     }
 
     /// What is alive while a step runs after these.
     fn during(&self, done: u32, step: usize) -> u64 {
         let (bit, after) = (1 << step, done | 1 << step);
-        let alive = |root: &&Root| {
-            let begun = root.given || root.steps & after != 0;
-            let needed = root.kept || root.steps & !done != 0;
-            begun && needed
+        let reading = |cell: &&Cell| {
+            let begun = cell.given || cell.steps & done != 0 || cell.reading & bit != 0;
+            begun && (cell.kept || cell.steps & !done != 0)
         };
-        let all: u64 = self.roots.iter().filter(alive).map(|root| root.bytes).sum();
+        let is_written = |cell: &&Cell| {
+            let begun = cell.given || cell.steps & after != 0;
+            begun && (cell.kept || cell.steps & !after != 0 || cell.writing & bit != 0)
+        };
+        let all = self.cells.iter();
+        let reads = all.clone().filter(reading).count() as u64 * UNIT;
+        let writes = all.filter(is_written).count() as u64 * UNIT;
         // One output at most in these graphs, so one takeover at most.
-        let taken = |(output, input): &(usize, usize)| {
-            let (output, input) = (&self.roots[*output], &self.roots[*input]);
-            let born = output.steps & after == bit && !output.given;
-            let dies = input.steps & !done == bit && !input.kept;
-            (born && dies && output.bytes <= input.bytes).then_some(output.bytes)
+        let taken = |pairs: &Vec<(usize, usize)>| {
+            let touched = |cell: &Cell| cell.steps & bit != 0;
+            let pairs = pairs.iter().map(|(new, old)| (&self.cells[*new], &self.cells[*old]));
+            let pairs: Vec<_> = pairs.filter(|(new, old)| touched(new) && touched(old)).collect();
+            let possible = pairs.iter().all(|(new, old)| {
+                let born = new.steps & after == bit && !new.given;
+                born && old.steps & !done == bit && !old.kept
+            });
+            if possible { pairs.len() as u64 * UNIT } else { 0 }
         };
-        let taken = self.takeovers[step].iter().filter_map(taken).max().unwrap_or(0);
-        all + self.scratch[step] - taken
+        let taken = self.takeovers[step].iter().map(taken).max().unwrap_or(0);
+        reads.max(writes - taken) + self.scratch[step]
     }
 
     /// The most bytes alive in an order.
@@ -166,7 +208,7 @@ impl Model {
             done |= 1 << step;
         }
         assert_eq!(done.count_ones() as usize, self.steps);
-        peak
+        peak.max(self.alive(done))
     }
 
     /// The steps that can run next. Within a row only the next of it can.

@@ -157,7 +157,7 @@ pub(super) fn broadcast_dim(a: Dim, b: Dim) -> Result<Dim, String> {
 }
 
 /// Dims against each other, aligned at the end.
-pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Vec<Dim>, String> {
+pub(crate) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Vec<Dim>, String> {
     let (long, short) = if a.len() < b.len() { (b, a) } else { (a, b) };
     let more = long.len() - short.len();
     let mut dims = long.to_vec();

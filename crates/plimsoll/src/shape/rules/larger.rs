@@ -127,10 +127,16 @@ fn half(length: Dim) -> Dim {
     sum(over(length, 2), Dim::Known(1))
 }
 
-/// `signal, step, window?, length?`.
+/// `signal, step, window?, length?`. A signal of real numbers may do without an axis for them.
 pub(super) fn short_fourier(inputs: &Inputs<'_>, one_sided: bool) -> Facts {
     let (signal, step) = (operand(inputs, 0)?, operand(inputs, 1)?);
-    let dims = dims_of_rank(signal, 3)?;
+    let dims = match signal.dims() {
+        Some([batch, length]) => vec![*batch, *length],
+        Some([_, _, Dim::Known(parts)]) if !(1..=2).contains(parts) => {
+            return Err(format!("numbers of {parts} parts, neither real nor complex"));
+        }
+        _ => dims_of_rank(signal, 3)?,
+    };
     let window = optional(inputs, 2).map_or(Dim::Unknown, length);
     let given = optional(inputs, 3).map_or(Ok(Dim::Unknown), |length| dim_in(scalar(length)))?;
     let frame = same(window, given)?;

@@ -20,6 +20,7 @@ mod tests;
 mod views;
 mod windows;
 
+pub(crate) use self::dims::broadcast;
 use super::Fact;
 use crate::model::Operator;
 

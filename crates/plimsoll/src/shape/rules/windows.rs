@@ -181,6 +181,21 @@ fn weighted(x: &Fact, w: &Fact, windows: &Windows) -> Result<Option<Weighted>, S
     Ok(Some(Weighted { x, w, lanes }))
 }
 
+/// In how many groups channels are.
+fn groups(conv: &Convolution) -> Result<u64, String> {
+    if conv.group == 0 { Err("channels in 0 groups".to_owned()) } else { Ok(conv.group) }
+}
+
+/// Whether channels can be in so many groups of one size.
+fn divides(group: u64, channels: Dim) -> Result<(), String> {
+    match channels {
+        Dim::Known(channels) if !channels.is_multiple_of(group) => {
+            Err(format!("{channels} channels in {group} groups"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether channels can be in so many groups of so many.
 fn fits(channels: Dim, group: u64, each: Dim) -> Result<(), String> {
     match agreed(channels, times(each, Dim::Known(group))) {
@@ -192,7 +207,9 @@ fn fits(channels: Dim, group: u64, each: Dim) -> Result<(), String> {
 /// The dims of a convolution.
 fn convolved(x: &Fact, w: &Fact, conv: &Convolution) -> Result<Option<Vec<Dim>>, String> {
     let Some(Weighted { x, w, lanes }) = weighted(x, w, &conv.windows)? else { return Ok(None) };
-    fits(x[1], conv.group.max(1), w[1])?;
+    let group = groups(conv)?;
+    fits(x[1], group, w[1])?;
+    divides(group, w[0])?;
     let mut dims = vec![x[0], w[0]];
     for (lane, dim) in lanes.iter().zip(&x[2..]) {
         dims.push(lane.windows(*dim, Ceil::No)?);
@@ -230,8 +247,9 @@ pub(super) fn conv_transpose(
     let Some(Weighted { x, w, lanes }) = weighted(x, w, &conv.windows)? else {
         return Ok(vec![made(dtype, None)]);
     };
-    same(x[1], w[0])?;
-    let mut dims = vec![x[0], times(w[1], Dim::Known(conv.group.max(1)))];
+    let group = groups(conv)?;
+    divides(group, same(x[1], w[0])?)?;
+    let mut dims = vec![x[0], times(w[1], Dim::Known(group))];
     let axes = lanes.len();
     for given in [Some(output_padding).filter(|more| !more.is_empty()), output_dims] {
         if let Some(given) = given.filter(|given| given.len() != axes) {

@@ -158,10 +158,10 @@ impl Parser {
 
     fn signed(&mut self) -> Parse<i64> {
         let at = self.at();
-        let negative = self.has_mark('-');
-        let number = i64::try_from(self.number()?)
-            .map_err(|_| TextError::new(at, TextFault::NumberTooLarge))?;
-        Ok(if negative { -number } else { number })
+        let is_negative = self.has_mark('-');
+        let number = i128::from(self.number()?);
+        let number = i64::try_from(if is_negative { -number } else { number });
+        number.map_err(|_| TextError::new(at, TextFault::NumberTooLarge))
     }
 
     fn node_attribute(&mut self, node: &mut NodeLine) -> Parse<()> {

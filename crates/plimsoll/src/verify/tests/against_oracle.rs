@@ -198,6 +198,7 @@ fn a_value_that_shrinks_is_too_small() {
         let thing = Thing::Value(ValueId::new(index));
         let needs = program.value(ValueId::new(index)).bytes;
         slot.bytes -= 1;
+        slot.reserved = slot.bytes;
         let expected = Violation::TooSmall { thing, bytes: needs - 1, needs };
         assert!(violations(&program, &plan).contains(&expected));
     }

@@ -80,6 +80,23 @@ fn schedules_that_are_not_topological() {
         let expected = Violation::OrderViolated { step: S[1], needs: S[0] };
         assert_eq!(violations(&program, &plan), [expected]);
     }
+    // A step that touches nothing, and data that flow through it all the same.
+    for execution in [Execution::InOrder, Execution::Partial, Execution::Queues] {
+        for schedule in [[S[1], S[0], S[2]], [S[0], S[2], S[1]]] {
+            let mut program = TestProgram::new(execution);
+            let [a, b] = [program.output(1), program.output(1)];
+            program.step(&[], &[a]);
+            program.step(&[], &[]);
+            program.step(&[], &[b]);
+            program.steps[1].flows_from.push(S[0]);
+            program.steps[2].flows_from.push(S[1]);
+            let mut plan = at(&program, &[0, 1]);
+            assert_eq!(violations(&program, &plan), []);
+            plan.schedule = schedule.to_vec();
+            let (step, needs) = if schedule[0] == S[1] { (S[1], S[0]) } else { (S[2], S[1]) };
+            assert_eq!(violations(&program, &plan), [Violation::OrderViolated { step, needs }]);
+        }
+    }
     // By the flow of data alone; under partial order it does not matter that nothing is shared.
     let (program, ..) = line(Execution::Partial);
     let mut plan = at(&program, &[0, 8, 16]);
@@ -170,7 +187,7 @@ fn values_in_the_wrong_kind_of_place() {
 
     let (mut program, mut plan) = plain();
     let elided = program.add(ValueInfo { elided: true, ..ValueInfo::new(8) });
-    plan.places.push(Place::Bank(Slot { bank: BankId(0), offset: 0, bytes: 8 }));
+    plan.places.push(Place::Bank(Slot::new(BankId(0), 0, 8)));
     assert_eq!(violations(&program, &plan), [Violation::PlacedElided { value: elided }]);
     plan.places[elided.index()] = Place::Elided;
     assert_eq!(violations(&program, &plan), []);
@@ -234,6 +251,71 @@ fn a_value_that_is_overwritten_before_it_is_read() {
 }
 
 #[test]
+fn what_is_lost_at_the_end_of_a_run_is_missed_in_the_next() {
+    // A weight that may be overwritten: s1 puts y over it, and finds nothing wrong with that in the
+    // first run, in which nobody wants it any more.
+    let mut program = TestProgram::new(Execution::InOrder);
+    let info = ValueInfo { role: Role::Param, donated: true, ..ValueInfo::new(4) };
+    let (weight, middle, y) = (program.add(info), program.temporary(4), program.output(4));
+    program.step(&[weight], &[middle]);
+    program.step(&[middle], &[y]);
+    assert_eq!(violations(&program, &at(&program, &[0, 4, 8])), []);
+    let (by, at_all) = (value(y, S[1]), region(0, 4));
+    let expected =
+        Violation::Clobbered { step: S[0], value: weight, by, at: at_all, earlier_run: true };
+    assert_eq!(violations(&program, &at(&program, &[0, 4, 0])), [expected]);
+}
+
+#[test]
+fn a_value_that_is_read_before_its_write_is_over() {
+    // The write of a goes on until s1 is over, with which the read begins.
+    let (mut program, [a, ..], _) = line(Execution::InOrder);
+    let plan = at(&program, &[0, 8, 16]);
+    program.access(S[0], a, AccessKind::Write).until = Until::After(S[1]);
+    let expected = Violation::ReadBeforeWrite { step: S[1], value: a, at: region(0, 8) };
+    assert_eq!(violations(&program, &plan), [expected]);
+    program.access(S[0], a, AccessKind::Write).until = Until::After(S[0]);
+    assert_eq!(violations(&program, &plan), []);
+}
+
+#[test]
+fn a_write_that_is_not_over_is_not_written_over() {
+    // Nobody reads a, but s0 is still at it while s1 writes b.
+    let mut program = TestProgram::new(Execution::InOrder);
+    let (a, b) = (program.temporary(4), program.output(4));
+    program.step(&[], &[a]);
+    program.step(&[], &[b]);
+    let plan = at(&program, &[0, 2]);
+    assert_eq!(violations(&program, &plan), []);
+    program.access(S[0], a, AccessKind::Write).until = Until::After(S[1]);
+    let (first, second) = (value(a, S[0]), value(b, S[1]));
+    let expected = Violation::WriteWhileWritten { first, second, at: region(2, 4) };
+    assert_eq!(violations(&program, &plan), [expected]);
+}
+
+#[test]
+fn out_of_order_a_write_that_may_begin_early_is_in_the_way_from_then_on() {
+    // s0 and s1 are over before s3, which puts b where a was; but b may be written as soon as s2
+    // runs, for which nobody waits and which waits for nobody.
+    let mut program = TestProgram::new(Execution::Partial);
+    let (a, b) = (program.temporary(4), program.output(4));
+    program.step(&[], &[a]);
+    program.step(&[a], &[]);
+    program.step(&[], &[]);
+    program.step(&[], &[b]);
+    program.steps[3].after.extend([S[1], S[2]]);
+    let plan = at(&program, &[0, 0]);
+    assert_eq!(violations(&program, &plan), []);
+    program.access(S[3], b, AccessKind::Write).from = Some(S[2]);
+    let not_ordered = |step: StepId| Violation::NotOrdered {
+        a: value(a, step),
+        b: value(b, S[3]),
+        at: region(0, 4),
+    };
+    assert_eq!(violations(&program, &plan), [not_ordered(S[0]), not_ordered(S[1])]);
+}
+
+#[test]
 fn two_outputs_on_the_same_bytes() {
     for execution in [Execution::InOrder, Execution::Partial] {
         let mut program = TestProgram::new(execution);
@@ -289,7 +371,7 @@ fn scratch_memory() {
         assert_eq!(violations(&program, &skew), [expected]);
 
         let mut small = right.clone();
-        small.scratch[1] = Some(Slot { bank: BankId(0), offset: 16, bytes: 3 });
+        small.scratch[1] = Some(Slot::new(BankId(0), 16, 3));
         let expected = Violation::TooSmall { thing, bytes: 3, needs: 4 };
         assert!(violations(&program, &small).contains(&expected));
 

@@ -8,9 +8,8 @@ use crate::testing::{TestProgram, chain, unshared_plan};
 
 /// Value i of the chain in slot i modulo 16 of the arena, so that bytes are used again and again.
 fn ring(program: &TestProgram) -> Plan {
-    let place = |i: usize, bytes: u64| {
-        Place::Bank(Slot { bank: BankId(0), offset: 512 * (i as u64 % 16), bytes })
-    };
+    let place =
+        |i: usize, bytes: u64| Place::Bank(Slot::new(BankId(0), 512 * (i as u64 % 16), bytes));
     let places: Vec<Place> =
         program.values.iter().enumerate().map(|(i, info)| place(i, info.bytes)).collect();
     let ends = places.iter().map(|place| match place {

@@ -6,36 +6,41 @@ use super::super::bytes::Bytes;
 use super::super::facts::Facts;
 use super::super::violation::{Region, Space};
 use super::read::{Access, Line};
-use super::{TraceFault, TraceViolation};
+use super::{Limits, TraceFault, TraceViolation};
 use crate::ids::{BankId, StepId, ValueId};
-use crate::plan::{Place, Plan};
-use crate::program::{AccessKind, Program};
-
-pub(super) fn check(program: &dyn Program, plan: &Plan, lines: &[Line]) -> Vec<TraceViolation> {
-    let facts = Facts::derive(program, plan, &mut Vec::new());
-    let mut written = Vec::new();
-    written.resize_with(plan.banks.len(), Bytes::default);
-    let ran = vec![false; program.steps()];
-    let mut check = Check { facts: &facts, written, run: 0, ran, found: Vec::new() };
-    for line in lines {
-        check.line(line);
-    }
-    check.found
-}
+use crate::plan::Place;
+use crate::program::AccessKind;
 
 /// Who wrote a byte last, and in which run.
 type Writer = (StepId, u64);
 
-struct Check<'a> {
+/// What has happened up to some line.
+pub(super) struct Check<'a> {
     facts: &'a Facts<'a>,
     written: Vec<Bytes<Writer>>,
     run: u64,
     ran: Vec<bool>,
-    found: Vec<TraceViolation>,
+    limits: Limits,
+    work: u64,
+    pub(super) found: Vec<TraceViolation>,
 }
 
-impl Check<'_> {
-    fn line(&mut self, line: &Line) {
+impl<'a> Check<'a> {
+    /// Before the first line.
+    pub(super) fn new(facts: &'a Facts<'a>, limits: Limits) -> Self {
+        let mut written = Vec::new();
+        written.resize_with(facts.plan.banks.len(), Bytes::default);
+        let ran = vec![false; facts.program.steps()];
+        Check { facts, written, run: 0, ran, limits, work: 0, found: Vec::new() }
+    }
+
+    /// Whether no more can be looked at. What was found is then not all.
+    pub(super) fn is_spent(&self) -> bool {
+        self.work > self.limits.work
+    }
+
+    /// Looks at a step that ran.
+    pub(super) fn line(&mut self, line: &Line) {
         if std::mem::replace(&mut self.ran[line.step.index()], true) {
             self.run += 1;
             self.ran.fill(false);
@@ -53,7 +58,10 @@ impl Check<'_> {
             self.declared(line, access, kind);
         }
         line.reads.iter().for_each(|read| self.read(line, read));
-        self.own(line);
+        self.work += line.writes.len() as u64 * (line.reads.len() + line.writes.len()) as u64;
+        if !self.is_spent() {
+            self.own(line);
+        }
         for write in &line.writes {
             if let Some(bank) = write.bank {
                 self.written[bank as usize].set(write.span, (line.step, self.run));
@@ -109,6 +117,7 @@ impl Check<'_> {
         let Some(lo) = access.span.lo.checked_sub(first) else { return };
         let mut rest = vec![Span::new(lo, lo + access.span.len()).shifted(fact.offset)];
         let all = self.facts.program.accesses(line.step);
+        self.work += all.len() as u64;
         for declared in all.iter().filter(|declared| declared.kind == kind) {
             let Some(of) = self.facts.values.get(declared.value.index()) else { continue };
             if of.root != fact.root {
@@ -131,9 +140,10 @@ impl Check<'_> {
     }
 
     fn read(&mut self, line: &Line, read: &Access) {
-        let Some(bank) = read.bank else { return };
+        let Some(bank) = read.bank.filter(|_| !self.is_spent()) else { return };
         let mut pieces = Vec::new();
         self.written[bank as usize].list(read.span, &mut pieces);
+        self.work += pieces.len() as u64;
         for (piece, writer) in pieces {
             let found = writer.map(|(step, _)| step);
             let this_run = writer.filter(|(_, run)| *run == self.run).map(|(step, _)| step);

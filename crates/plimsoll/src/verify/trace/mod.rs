@@ -39,30 +39,81 @@
 //!   (of this value or of another that is the same bytes: a view or its root).
 //!
 //! An access that is declared and does not happen is no violation: declarations say what *may*
-//! happen. Nor is a step that does not run. O((accesses + pieces) log pieces).
+//! happen. Nor is a step that does not run. O((accesses + pieces) log pieces), and the pairs of
+//! accesses within a step.
+//!
+//! # How much is read
+//!
+//! A line is kept only while it is looked at. No trace takes time or memory without bound: there is
+//! a limit to the bytes of a line, to those of the trace, to the pieces of memory that are
+//! compared, and to the violations that are told. Beyond the last the rest is not looked at; beyond
+//! any other it is an error.
 
 mod check;
 mod read;
 
 use std::{error, fmt, io};
 
+use super::facts::Facts;
 use super::violation::Region;
 use super::words::Names;
 use crate::ids::{StepId, ValueId};
 use crate::plan::Plan;
 use crate::program::Program;
 
-/// Checks a trace: every way in which it is not what plan and program say, in order of the trace.
+/// The most violations that are told.
+pub const MOST_VIOLATIONS: usize = 1 << 16;
+
+/// How much of a trace is looked at.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Bytes of a line.
+    line: u64,
+    /// Bytes of the trace.
+    trace: u64,
+    /// Pieces of memory and accesses that are compared with each other.
+    work: u64,
+    violations: usize,
+}
+
+/// As much as millions of steps need.
+const LIMITS: Limits =
+    Limits { line: 1 << 20, trace: 1 << 30, work: 1 << 30, violations: MOST_VIOLATIONS };
+
+/// Checks a trace: every way in which it is not what plan and program say, in order of the trace,
+/// up to [`MOST_VIOLATIONS`].
 ///
 /// # Errors
-/// [`TraceError`] if it is not a trace of this program at all.
+/// [`TraceError`] if it is not a trace of this program at all, or too large to be looked at.
 pub fn check(
     program: &dyn Program,
     plan: &Plan,
     trace: impl io::BufRead,
 ) -> Result<Vec<TraceViolation>, TraceError> {
-    let lines = read::read(program, plan, trace)?;
-    Ok(check::check(program, plan, &lines))
+    check_within(program, plan, trace, LIMITS)
+}
+
+fn check_within(
+    program: &dyn Program,
+    plan: &Plan,
+    trace: impl io::BufRead,
+    limits: Limits,
+) -> Result<Vec<TraceViolation>, TraceError> {
+    let facts = Facts::derive(program, plan, &mut Vec::new());
+    let mut check = check::Check::new(&facts, limits);
+    for line in read::Lines::new(program, plan, trace, limits) {
+        let line = line?;
+        check.line(&line);
+        if check.is_spent() {
+            let what = "its steps touch too many pieces of memory to be compared".to_owned();
+            return Err(TraceError::TooLarge { line: line.number, what });
+        }
+        if check.found.len() >= limits.violations {
+            break;
+        }
+    }
+    check.found.truncate(limits.violations);
+    Ok(check.found)
 }
 
 /// Why a trace cannot be read; with the line, from 1.
@@ -83,6 +134,13 @@ pub enum TraceError {
         /// Why.
         source: serde_json::Error,
     },
+    /// The trace is too large to be looked at.
+    TooLarge {
+        /// The line that is too much.
+        line: usize,
+        /// Why.
+        what: String,
+    },
     /// A line names something that program or plan do not have, or names it ambiguously.
     Unknown {
         /// The line.
@@ -97,7 +155,9 @@ impl fmt::Display for TraceError {
         match self {
             TraceError::Io { line, source } => write!(f, "line {line}: {source}"),
             TraceError::Syntax { line, source } => write!(f, "line {line}: {source}"),
-            TraceError::Unknown { line, what } => write!(f, "line {line}: {what}"),
+            TraceError::Unknown { line, what } | TraceError::TooLarge { line, what } => {
+                write!(f, "line {line}: {what}")
+            }
         }
     }
 }
@@ -107,7 +167,7 @@ impl error::Error for TraceError {
         match self {
             TraceError::Io { source, .. } => Some(source),
             TraceError::Syntax { source, .. } => Some(source),
-            TraceError::Unknown { .. } => None,
+            TraceError::Unknown { .. } | TraceError::TooLarge { .. } => None,
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Lines of a trace, with names resolved.
 
 use std::collections::HashMap;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 use plimsoll_pack::Span;
 use serde::Deserialize;
 
-use super::TraceError;
+use super::{Limits, TraceError};
 use crate::ids::{StepId, ValueId};
 use crate::plan::Plan;
 use crate::program::Program;
@@ -51,26 +51,64 @@ struct RawAccess {
     made_by: Option<u32>,
 }
 
-/// Reads all lines.
-pub(super) fn read(
-    program: &dyn Program,
-    plan: &Plan,
-    trace: impl BufRead,
-) -> Result<Vec<Line>, TraceError> {
-    let names = Names::new(program, plan);
-    let mut lines = Vec::new();
-    for (index, text) in trace.lines().enumerate() {
-        let number = index + 1;
-        let text = text.map_err(|source| TraceError::Io { line: number, source })?;
-        if text.trim().is_empty() {
-            continue;
-        }
-        let raw: RawLine = serde_json::from_str(&text)
-            .map_err(|source| TraceError::Syntax { line: number, source })?;
-        let line = names.line(number, &raw);
-        lines.push(line.map_err(|what| TraceError::Unknown { line: number, what })?);
+/// The lines of a trace, one at a time.
+pub(super) struct Lines<R> {
+    names: Names,
+    trace: R,
+    limits: Limits,
+    /// How many lines, and how many bytes, were read.
+    lines: usize,
+    bytes: u64,
+    text: Vec<u8>,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// From the first one on.
+    pub(super) fn new(program: &dyn Program, plan: &Plan, trace: R, limits: Limits) -> Self {
+        let names = Names::new(program, plan);
+        Lines { names, trace, limits, lines: 0, bytes: 0, text: Vec::new() }
     }
-    Ok(lines)
+
+    /// Reads the text of the next line. Says whether there is one.
+    fn read(&mut self) -> Result<bool, TraceError> {
+        self.text.clear();
+        self.lines += 1;
+        let line = self.lines;
+        let mut most = (&mut self.trace).take(self.limits.line.saturating_add(1));
+        let read = most.read_until(b'\n', &mut self.text);
+        let read = read.map_err(|source| TraceError::Io { line, source })? as u64;
+        self.bytes = self.bytes.saturating_add(read);
+        let too_large = |what: String| Err(TraceError::TooLarge { line, what });
+        if read > self.limits.line {
+            return too_large(format!("longer than {} bytes", self.limits.line));
+        }
+        if self.bytes > self.limits.trace {
+            return too_large(format!("the trace is longer than {} bytes", self.limits.trace));
+        }
+        Ok(read > 0)
+    }
+
+    fn parse(&self) -> Result<Line, TraceError> {
+        let line = self.lines;
+        let raw: RawLine = serde_json::from_slice(&self.text)
+            .map_err(|source| TraceError::Syntax { line, source })?;
+        self.names.line(line, &raw).map_err(|what| TraceError::Unknown { line, what })
+    }
+}
+
+impl<R: BufRead> Iterator for Lines<R> {
+    type Item = Result<Line, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.read() {
+                Err(error) => return Some(Err(error)),
+                Ok(false) => return None,
+                Ok(true) if self.text.trim_ascii().is_empty() => {}
+                Ok(true) => return Some(self.parse()),
+            }
+        }
+    }
 }
 
 /// What names mean; `None` for those that mean several things.

@@ -167,3 +167,45 @@ fn what_is_no_trace_is_an_error_with_its_line() {
     assert_eq!(error(&format!("{{\"step\":0,\"reads\":[{bank}]}}")), "line 2: no bank \"dram\"");
     assert!(check(&program, &plan, &b"\xff\xfe\n"[..]).is_err());
 }
+
+#[test]
+fn a_trace_is_bounded() {
+    let (program, plan) = line();
+    let lines = right().concat();
+    let within = |limits: Limits| {
+        check_within(&program, &plan, lines.as_bytes(), limits).map_err(|error| error.to_string())
+    };
+    let longest = right().iter().map(String::len).max().expect("three lines") as u64;
+    let exact = Limits { line: longest, trace: lines.len() as u64, ..LIMITS };
+    assert_eq!(within(exact), Ok(vec![]));
+    let short = Limits { line: longest - 1, ..exact };
+    assert_eq!(within(short), Err(format!("line 2: longer than {} bytes", longest - 1)));
+    let small = Limits { trace: exact.trace - 1, ..exact };
+    let said = format!("line 3: the trace is longer than {} bytes", exact.trace - 1);
+    assert_eq!(within(small), Err(said));
+    let idle = Limits { work: 4, ..exact };
+    let said = "line 2: its steps touch too many pieces of memory to be compared";
+    assert_eq!(within(idle), Err(said.to_owned()));
+}
+
+#[test]
+fn a_line_without_an_end_is_not_read_to_it() {
+    let (program, plan) = line();
+    let endless = std::io::BufReader::new(std::io::repeat(b'x'));
+    let error = check(&program, &plan, endless).unwrap_err();
+    assert_eq!(error.to_string(), "line 1: longer than 1048576 bytes");
+    let blank = std::io::BufReader::new(std::io::repeat(b'\n'));
+    let few = Limits { trace: 1000, ..LIMITS };
+    let error = check_within(&program, &plan, blank, few).unwrap_err();
+    assert_eq!(error.to_string(), "line 1001: the trace is longer than 1000 bytes");
+}
+
+#[test]
+fn only_the_first_violations_are_told() {
+    let (program, plan) = line();
+    let silent = step(0, &[], &[]).repeat(10);
+    let few = Limits { violations: 3, ..LIMITS };
+    let found = check_within(&program, &plan, silent.as_bytes(), few).expect("a trace");
+    assert_eq!(found.iter().map(|found| found.line).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(check(&program, &plan, silent.as_bytes()).expect("a trace").len(), 10);
+}

@@ -81,6 +81,14 @@ fn frames_lie_on_signals() {
     check(&[
         (short(true), "f32[1, 10, 1]; i64[]{3}; f32[4]", "f32[1, 3, 3, 2]"),
         (short(false), "f32[1, <=10, 1]; i64[]{3}; - ; i64[]{6}", "f32[1, <=2, 6, 2]"),
+        (short(true), "f32[2, 10]; i64[]{3}; f32[4]", "f32[2, 3, 3, 2]"),
+        (short(false), "f32[?, <=10]; i64[]{3}; - ; i64[]{6}", "f32[?, <=2, 6, 2]"),
+        (short(true), "f32[10]; i64[]{3}; f32[4]", "error: 1 axes, not 3"),
+        (
+            short(true),
+            "f32[2, 10, 3]; i64[]{3}; f32[4]",
+            "error: numbers of 3 parts, neither real nor complex",
+        ),
         (short(true), "f32[1, 10, 1]; i64[]; f32[4]", "f32[1, ?, 3, 2]"),
         (short(true), "f32[1, 10, 1]; i64[]{3}; f32[4]; i64[]{6}", "error: 4 is not 6"),
         (short(true), "f32[1, 10, 1]; i64[]{0}; f32[4]", "error: a step of 0"),

@@ -19,12 +19,18 @@ fn conv(strides: &[u64], pads: &[i64]) -> Operator {
 }
 
 fn padded(padding: Padding, strides: &[u64]) -> Convolution {
-    Convolution { windows: Windows { padding, ..windows(&[], strides, &[]) }, group: 0 }
+    Convolution { windows: Windows { padding, ..windows(&[], strides, &[]) }, group: 1 }
 }
 
 #[test]
 fn windows_of_weights_lie_on_the_axes() {
-    let grouped = Operator::Conv(Convolution { windows: Windows::default(), group: 2 });
+    let in_groups = |group| Convolution { windows: Windows::default(), group };
+    let grouped = Operator::Conv(in_groups(2));
+    let transposed = |group| Operator::ConvTranspose {
+        conv: in_groups(group),
+        output_padding: Vec::new(),
+        output_dims: None,
+    };
     let dilated = Convolution {
         windows: Windows { dilations: vec![2], ..windows(&[3], &[], &[]) },
         group: 1,
@@ -34,7 +40,12 @@ fn windows_of_weights_lie_on_the_axes() {
         (conv(&[2, 2], &[1, 1, 1, 1]), "f32[?, 3, 8, <=9]; f32[5, 3, 3, 3]", "f32[?, 5, 4, <=5]"),
         (Operator::Conv(dilated), "f32[1, 3, 8]; f32[5, 3, 3]", "f32[1, 5, 4]"),
         (grouped.clone(), "f32[1, 6, 8]; f32[4, 3, 1]", "f32[1, 4, 8]"),
-        (grouped, "f32[1, 6, 8]; f32[4, 4, 1]", "error: 6 channels in 2 groups of 4"),
+        (grouped.clone(), "f32[1, 6, 8]; f32[4, 4, 1]", "error: 6 channels in 2 groups of 4"),
+        (grouped, "f32[1, 6, 8]; f32[5, 3, 1]", "error: 5 channels in 2 groups"),
+        (Operator::Conv(in_groups(0)), "f32[1, 6, 8]; f32[4, 6, 1]", "error: channels in 0 groups"),
+        (transposed(0), "f32[1, 6, 8]; f32[6, 4, 1]", "error: channels in 0 groups"),
+        (transposed(4), "f32[1, 6, 8]; f32[6, 4, 1]", "error: 6 channels in 4 groups"),
+        (transposed(3), "f32[1, 6, 8]; f32[6, 4, 1]", "f32[1, 12, 8]"),
         (conv(&[], &[]), "f32; f32[5, 3, 3]", "f32[?, 5, ?]"),
         (conv(&[], &[]), "f32[1, 3, 8]; f32", "f32[1, ?, ?]"),
         (conv(&[], &[]), "f32; f32", "f32"),

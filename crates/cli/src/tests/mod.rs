@@ -1,0 +1,3 @@
+//! Whole commands, run inside of the tests.
+
+mod round_trip;

@@ -1,0 +1,30 @@
+//! How alignments combine. The one place that decides it.
+
+/// What an offset is a multiple of if it is a multiple of both: the least common multiple. One that
+/// does not fit 64 bits is the largest number, which no packing has room for.
+pub(crate) fn common_multiple(a: u64, b: u64) -> u64 {
+    (a / common_divisor(a, b)).saturating_mul(b)
+}
+
+/// The greatest number that divides both.
+pub(crate) fn common_divisor(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alignments_combine_to_their_least_common_multiple() {
+        assert_eq!(common_multiple(48, 64), 192);
+        assert_eq!(common_multiple(16, 64), 64);
+        assert_eq!(common_multiple(1, 7), 7);
+        assert_eq!(common_multiple(u64::MAX, u64::MAX - 1), u64::MAX);
+        assert_eq!(common_divisor(48, 64), 16);
+    }
+}

@@ -1,0 +1,164 @@
+//! Live ranges: which bytes of a root must be left alone from when until when. The one place that
+//! decides it; whoever wants to know (coalescing, the packer, the cost of an order and its bound,
+//! reports) asks here.
+//!
+//! A write needs its bytes while it lasts; a read needs them from the moment they were written
+//! until it is over; an output needs them until the end of the run. Live ranges are those of bytes,
+//! not of values: when only a slice of a value is read later, the rest of it is free, and so are
+//! bytes that nobody has written yet. [`uses`] resolves the declarations to roots, [`classes`] finds
+//! the bytes that are used alike, and what is live follows for each class.
+//!
+//! Cost: O(uses), times the number of classes of one root and of writes to one class.
+
+pub(crate) mod classes;
+mod extent;
+pub(crate) mod uses;
+
+use plimsoll_pack::Span;
+
+use classes::{Class, classes};
+pub(crate) use extent::{check_sizes, guard, reserved, whole};
+use uses::{By, Use, uses};
+
+use crate::door::{Checked, Touch};
+use crate::home::Home;
+use crate::options::Options;
+use crate::point::{LiveRange, Point};
+
+/// Some bytes that must be left alone for a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Need {
+    pub(crate) live: LiveRange,
+    /// Bytes of the root, or of the family once it is part of one: from the first to the last.
+    pub(crate) span: Span,
+    /// The access that they are needed for; `None` if somebody outside needs them.
+    pub(crate) touch: Option<Touch>,
+}
+
+impl Need {
+    /// Whether it is that of the caller who fills a value, which is over before any step begins.
+    pub(crate) fn is_fill(&self) -> bool {
+        self.touch.is_none() && self.live.end <= Point(1)
+    }
+}
+
+/// When bytes of a root that are used alike are live.
+#[derive(Clone, Debug)]
+pub(crate) struct LiveBytes {
+    /// Which bytes.
+    pub(crate) spans: Vec<Span>,
+    /// When: ranges in order that do not meet.
+    pub(crate) live: Vec<LiveRange>,
+}
+
+/// What is live when, in the order of a schedule; by value, empty for all but roots that are placed
+/// or changed in place.
+pub(crate) struct Liveness {
+    /// For each use when its bytes must be left alone.
+    pub(crate) needs: Vec<Vec<Need>>,
+    /// The same, byte by byte. Only where steps run in order.
+    pub(crate) bytes: Vec<Vec<LiveBytes>>,
+}
+
+/// What is live when.
+pub(crate) fn liveness(checked: &Checked<'_>, homes: &[Home], options: &Options) -> Liveness {
+    let uses = uses(checked, homes, options);
+    if checked.order.is_some() {
+        let needs = uses.iter().map(|uses| unordered(uses)).collect();
+        return Liveness { needs, bytes: vec![Vec::new(); checked.values.len()] };
+    }
+    let mut liveness = Liveness { needs: Vec::new(), bytes: Vec::new() };
+    for uses in &uses {
+        let classes = classes(checked, uses);
+        let born: Vec<Births> = classes.iter().map(|class| births(class, uses)).collect();
+        liveness.needs.push(needs(uses, &classes, &born));
+        let bytes = classes
+            .into_iter()
+            .zip(&born)
+            .map(|(class, born)| LiveBytes { live: live(&class, uses, born), spans: class.spans });
+        liveness.bytes.push(bytes.collect());
+    }
+    liveness
+}
+
+/// When the bytes of a class get what each of its uses finds there; by use of the class.
+type Births = Vec<Point>;
+
+fn births(class: &Class, uses: &[Use]) -> Births {
+    let writes: Vec<&Use> =
+        class.uses.iter().map(|index| &uses[*index]).filter(|one| one.writes()).collect();
+    let birth = |index: &usize| {
+        let one = &uses[*index];
+        if one.writes() { one.live.start } else { birth(one, &writes) }
+    };
+    class.uses.iter().map(birth).collect()
+}
+
+/// When bytes get what a read of them finds: with the write that is over last before it, or any of
+/// those that may be the last; if none is over, with the first of all.
+fn birth(read: &Use, writes: &[&Use]) -> Point {
+    let over = || writes.iter().map(|w| w.live).filter(|live| live.end <= read.live.start);
+    let Some(latest) = over().map(|live| live.start).max() else {
+        return writes.iter().map(|w| w.live.start).min().unwrap_or(Point(0));
+    };
+    let last = over().filter(|live| live.end > latest).map(|live| live.start);
+    last.min().unwrap_or(latest)
+}
+
+/// The needs of every use: bytes that are born together are one need.
+fn needs(uses: &[Use], classes: &[Class], born: &[Births]) -> Vec<Need> {
+    let mut parts: Vec<Vec<(Span, Point)>> = vec![Vec::new(); uses.len()];
+    for (class, born) in classes.iter().zip(born) {
+        for (index, birth) in class.uses.iter().zip(born) {
+            let (parts, hull) = (&mut parts[*index], class.hull());
+            match parts.last_mut() {
+                Some((last, start)) if start == birth && last.hi >= hull.lo => {
+                    last.hi = last.hi.max(hull.hi);
+                }
+                _ => parts.push((hull, *birth)),
+            }
+        }
+    }
+    let mut needs = Vec::with_capacity(uses.len());
+    for (one, parts) in uses.iter().zip(parts) {
+        let need = |span: Span, start: Point| {
+            let live = LiveRange::new(start, one.live.end);
+            Need { live, span, touch: one.touch() }
+        };
+        if one.writes() || matches!(one.by, By::Run) {
+            needs.push(need(one.span, one.live.start));
+        } else {
+            needs.extend(parts.into_iter().map(|(span, start)| need(span, start)));
+        }
+    }
+    needs
+}
+
+/// When the bytes of a class are live.
+fn live(class: &Class, uses: &[Use], born: &Births) -> Vec<LiveRange> {
+    let ranges = class.uses.iter().zip(born);
+    let mut ranges: Vec<LiveRange> =
+        ranges.map(|(index, start)| LiveRange::new(*start, uses[*index].live.end)).collect();
+    ranges.sort_unstable();
+    let mut live: Vec<LiveRange> = Vec::new();
+    for range in ranges {
+        match live.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => live.push(range),
+        }
+    }
+    live
+}
+
+/// The needs where steps do not run in order: nobody can say which write is the last before a read,
+/// or which bytes are written first.
+fn unordered(uses: &[Use]) -> Vec<Need> {
+    let need = |one: &Use| {
+        let writes = uses.iter().filter(|w| w.writes() && w.span.meets(one.span));
+        let first = writes.map(|w| w.live.start).min().unwrap_or(Point(0));
+        let reads = !one.writes() && !matches!(one.by, By::Run);
+        let start = if reads { first } else { one.live.start };
+        Need { live: LiveRange::new(start, one.live.end), span: one.span, touch: one.touch() }
+    };
+    uses.iter().map(need).collect()
+}

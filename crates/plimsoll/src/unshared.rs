@@ -1,0 +1,39 @@
+//! What a program would take if nothing shared bytes with anything: the baseline of every plan.
+//!
+//! Every tensor has bytes of its own then: no view, nothing in place, no concat made in its parts; and
+//! so has the scratch memory of every step. Two states of something that must be changed in place are
+//! one tensor. What is in the caller's memory does not count, and what is elided is nowhere. No holes
+//! are left for alignment.
+
+use crate::door::Checked;
+use crate::liveness::reserved;
+use crate::options::Options;
+use crate::program::{Role, Storage};
+use crate::{ValueId, door};
+
+/// The bytes of all that is placed, each in a place of its own, with what is reserved behind it.
+pub(crate) fn unshared_bytes(checked: &Checked<'_>, options: &Options) -> u64 {
+    let values = checked.value_ids().filter(|value| is_apart(checked, options, *value));
+    let values = values.map(|value| reserved(checked, value, options));
+    let scratch = checked.scratch.iter().flatten().map(|scratch| scratch.bytes);
+    values.chain(scratch).fold(0, u64::saturating_add)
+}
+
+/// Whether a value would have a place of its own.
+fn is_apart(checked: &Checked<'_>, options: &Options, value: ValueId) -> bool {
+    let info = &checked.values[value.index()];
+    if info.elided || checked.is_next_state[value.index()] {
+        return false;
+    }
+    // A part of what the caller fills is there with the whole.
+    let root = &checked.values[checked.roots[value.index()].root.index()];
+    let is_part = !checked.is_root(value) && info.role != Role::Temporary;
+    if is_part && door::comes_from_outside(root) {
+        return false;
+    }
+    match info.storage {
+        Storage::External => false,
+        Storage::Persistent | Storage::Shared => true,
+        Storage::Arena => options.place.of(info, true),
+    }
+}
