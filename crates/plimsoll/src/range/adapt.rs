@@ -23,6 +23,10 @@ pub(super) fn adapted(
     for (name, value, bytes) in larger(top, &shared) {
         builder.value_mut(value).bytes = Some(bytes);
         proof.larger.insert(name, bytes);
+        // What has a size of its own is no view.
+        if let Some(link) = shared.views.get_mut(&value) {
+            link.holds = false;
+        }
     }
     for id in top.node_ids() {
         builder.node_mut(id).op = viewing_op(top, &shared, id);
