@@ -3,6 +3,7 @@
 //! What a program is made from beside the graph (widths, sizes, kernels, order) is told in the
 //! plan, so that whoever verifies it need not say it again.
 
+#[allow(clippy::similar_names, reason = "ranges, and what is ranged over them")]
 mod ranges;
 pub(crate) mod taken;
 mod variants;

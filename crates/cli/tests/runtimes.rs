@@ -150,7 +150,8 @@ fn an_offline_plan_is_for_the_order_of_the_file() {
     let best = json(&["plan", &branches, "--format", "json"]);
     assert_eq!(number(&best["arena_bytes"]), 65536 + 4096 + 4096);
     let told = json(&["plan", &branches, "--format", "tflm-json"]);
-    let largest = told["offsets"].as_array().expect("offsets").iter().map(|o| o.as_i64());
+    let largest =
+        told["offsets"].as_array().expect("offsets").iter().map(serde_json::Value::as_i64);
     assert_eq!(largest.max().flatten(), Some(131_072));
     // Another order is no plan for it; the same by name is.
     let file = folder.join("net.tflm").to_str().expect("plain").to_owned();

@@ -53,9 +53,9 @@ impl From<Bytes> for OnnxFile {
 impl OnnxFile {
     /// Opens a file of any size.
     pub(crate) fn open(path: &Path) -> Result<Self, OnnxError> {
-        let file = File::open(path).map_err(file_fault)?;
+        let file = File::open(path).map_err(|error| file_fault(&error))?;
         // A folder can be opened, but not read.
-        let about = file.metadata().map_err(file_fault)?;
+        let about = file.metadata().map_err(|error| file_fault(&error))?;
         if !about.is_file() {
             return Err(OnnxError::File("it is not a file".to_owned()));
         }
@@ -71,12 +71,12 @@ impl OnnxFile {
         let memory = usize::try_from(length).map_err(too_large)?;
         // Pages that are not touched are not there.
         let memory = MmapOptions::new().len(memory).no_reserve_swap().map_anon();
-        let memory = memory.map_err(file_fault)?;
+        let memory = memory.map_err(|error| file_fault(&error))?;
         let mut loading =
             Loading { file, memory, at: 0, loaded: 0..0, step: LEAST_READ, holes: Vec::new() };
         let weight = weight(&mut loading, length)?;
         let Loading { file, memory, holes, .. } = loading;
-        let bytes = Bytes::from_owner(memory.make_read_only().map_err(file_fault)?);
+        let bytes = Bytes::from_owner(memory.make_read_only().map_err(|error| file_fault(&error))?);
         Ok(OnnxFile { bytes, weight: Some(weight), holes, file: Some(Arc::new(file)) })
     }
 
@@ -105,7 +105,7 @@ impl OnnxFile {
 /// What is said of a file that ends before it should.
 const SHORTENED: &str = "it was shortened while it was read";
 
-fn file_fault(error: io::Error) -> OnnxError {
+fn file_fault(error: &io::Error) -> OnnxError {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => OnnxError::File(SHORTENED.to_owned()),
         _ => OnnxError::File(error.to_string()),
@@ -128,9 +128,9 @@ struct Loading {
 impl Loading {
     /// Reads a part of the file to its place in memory.
     fn load(&mut self, range: Range<u64>) -> Result<(), OnnxError> {
-        self.file.seek(SeekFrom::Start(range.start)).map_err(file_fault)?;
+        self.file.seek(SeekFrom::Start(range.start)).map_err(|error| file_fault(&error))?;
         let place = &mut self.memory[range.start as usize..range.end as usize];
-        self.file.read_exact(place).map_err(file_fault)
+        self.file.read_exact(place).map_err(|error| file_fault(&error))
     }
 
     /// Reads on, at least up to there.

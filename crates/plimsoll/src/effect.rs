@@ -395,7 +395,7 @@ fn byte_of(element: Dim, dtype: Dtype) -> Option<Dim> {
             let bits = u128::from(element) * u128::from(dtype.bits());
             if bits % 8 == 0 { u64::try_from(bits / 8).ok().map(Dim::Known) } else { None }
         }
-        element if dtype.bits() % 8 == 0 => {
+        element if dtype.bits().is_multiple_of(8) => {
             Some(times(element, Dim::Known(dtype.bits() / 8))).filter(|byte| byte.is_exact())
         }
         _ => None,

@@ -289,7 +289,9 @@ impl Reader<'_> {
             let of = self.read(step, &[root])?[0];
             self.views(step, of, &outputs)?;
             let family = self.latest[self.index(step, root)?].family;
-            outputs.iter().for_each(|value| self.latest[value.index()].family = family);
+            for value in &outputs {
+                self.latest[value.index()].family = family;
+            }
         }
         for (at, id) in step.mutated()?.into_iter().enumerate() {
             let output = *outputs

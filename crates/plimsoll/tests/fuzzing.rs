@@ -78,7 +78,7 @@ fn mutated_training_graphs_are_rejected_or_planned_right() {
 #[test]
 fn mutated_plans_that_are_valid_are_right() {
     let accepted = accepted("plan_json", fuzz_plan_json, 10_000);
-    assert!(accepted > 2_000, "only {accepted} were still valid");
+    assert!(accepted > 1_500, "only {accepted} were still valid");
 }
 
 #[test]

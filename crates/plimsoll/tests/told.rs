@@ -250,9 +250,9 @@ fn every_export_tells_the_same_life() {
     assert_eq!(lives, expected);
     let header = write_c_header(&program, &plan, &[], &plimsoll::SymbolPrefix::default());
     for (row, last) in [("MM", "0u, 4u}"), ("R", "0u, 4u}"), ("Q", "2u, 3u}"), ("S", "3u, 4u}")] {
-        let line = header.lines().find(|line| line.contains(&format!("PLIMSOLL_OFFSET_{row},")));
-        let line = line.unwrap_or_else(|| panic!("{row} has no row"));
-        assert!(line.trim_end_matches(',').ends_with(last), "{line}");
+        let found = header.lines().find(|line| line.contains(&format!("PLIMSOLL_OFFSET_{row},")));
+        let found = found.unwrap_or_else(|| panic!("{row} has no row"));
+        assert!(found.trim_end_matches(',').ends_with(last), "{found}");
     }
 }
 

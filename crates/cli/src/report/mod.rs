@@ -12,6 +12,7 @@ mod map;
 mod moment;
 mod optimal;
 mod plan;
+#[allow(clippy::similar_names, reason = "ranges, and what is ranged over them")]
 mod ranges;
 mod svg;
 mod text;

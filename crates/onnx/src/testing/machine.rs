@@ -7,7 +7,7 @@ use plimsoll::testing::{Machine, Tensors, Wrong, family_kernel, mix};
 use plimsoll::{Graph, NodeId, Plan, Role, ScheduledGraph, Storage, ValueId};
 
 use super::kernels::onnx_kernel;
-use crate::proto::{GraphProto, ModelProto, NodeProto, TensorProto};
+use crate::proto::{GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
 
 /// A model that is run. Names of its nodes and tensors must be those that they have in the graph.
 pub struct OnnxMachine<'m> {
@@ -148,7 +148,7 @@ impl<'m> OnnxMachine<'m> {
         let is_taken = self.machine.expected(condition)[0] & 1 == 1;
         let taken = attribute(node, if is_taken { "then_branch" } else { "else_branch" });
         self.body(taken, in_plan)?;
-        let made: Vec<&str> = taken.output.iter().map(|value| value.name()).collect();
+        let made: Vec<&str> = taken.output.iter().map(ValueInfoProto::name).collect();
         self.carry(&made, &strings(&node.output), in_plan)
     }
 
@@ -266,7 +266,7 @@ fn strings(names: &[String]) -> Vec<&str> {
 }
 
 fn names(values: &[crate::proto::ValueInfoProto]) -> Vec<&str> {
-    values.iter().map(|value| value.name()).collect()
+    values.iter().map(ValueInfoProto::name).collect()
 }
 
 /// The nodes of a graph and of its bodies.

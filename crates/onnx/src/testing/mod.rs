@@ -1,5 +1,10 @@
 //! Models to test with, and the bodies of fuzz targets.
 
+#[allow(
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "indices into small tensors, which definitions count from either end"
+)]
 mod kernels;
 mod machine;
 mod samples;

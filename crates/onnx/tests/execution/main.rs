@@ -1,6 +1,16 @@
 //! What is declared, executed: random models of all operators, planned in all ways, run in a poisoned arena
 //! and with every tensor apart.
 
+#[allow(
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    clippy::if_same_then_else,
+    clippy::needless_pass_by_value,
+    clippy::single_match_else,
+    clippy::branches_sharing_code,
+    clippy::same_functions_in_if_condition,
+    reason = "small random numbers, as sizes and as attributes that count from either end"
+)]
 mod generator;
 
 use std::collections::BTreeMap;

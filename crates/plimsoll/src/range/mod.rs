@@ -37,6 +37,7 @@
 mod adapt;
 mod compare;
 #[cfg(test)]
+#[allow(clippy::similar_names, reason = "ranges, and what is ranged over them")]
 mod tests;
 
 use std::collections::BTreeMap;

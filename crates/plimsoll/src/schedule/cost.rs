@@ -70,6 +70,10 @@ struct Step {
 
 /// A step that touches a piece.
 #[derive(Clone, Copy, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "four independent facts, each asked for on its own"
+)]
 struct Touch {
     piece: PieceId,
     /// Whether that begins in the first phase of the step, reading, or only in the second.

@@ -107,6 +107,7 @@ impl Scope {
     }
 
     /// How often something was undecided because of each symbol.
+    #[allow(clippy::unused_self, reason = "it is the scope's, as long as that lasts")]
     pub(crate) fn undecided(&self) -> Vec<u64> {
         with(|table| table.undecided.clone())
     }

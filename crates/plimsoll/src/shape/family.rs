@@ -180,7 +180,7 @@ pub(super) fn followed_slice(inputs: &Inputs<'_>) -> Option<Vec<Kept>> {
     let fact = |index: usize| inputs.get(index).copied().flatten();
     let x = fact(0)?.shape.as_ref()?.exact()?;
     let (starts, ends) = (fact(1)?.ints()?, fact(2)?.ints()?);
-    let axes = match fact(3) {
+    let places = match fact(3) {
         Some(axes) => axes.known_ints()?,
         None => (0..i64::try_from(starts.len()).ok()?).collect(),
     };
@@ -189,7 +189,7 @@ pub(super) fn followed_slice(inputs: &Inputs<'_>) -> Option<Vec<Kept>> {
         None => vec![1; starts.len()],
     };
     let mut kept = Vec::with_capacity(starts.len());
-    for (((start, end), axis), step) in starts.iter().zip(ends).zip(&axes).zip(&steps) {
+    for (((start, end), axis), step) in starts.iter().zip(ends).zip(&places).zip(&steps) {
         let axis = normalised(*axis, x.len())?;
         kept.push(match (x[axis], start.known(), end.known()) {
             (Dim::Known(dim), Some(start), Some(end)) => {

@@ -72,8 +72,8 @@ pub(crate) fn infer_over(
     scope: &Scope,
     statics: Option<&[bool]>,
 ) -> Result<Lowered, ShapeError> {
-    let ranged = ranges.iter().cloned().zip(scope.symbols().iter().copied()).collect();
-    lowered(model, bindings, &ranged, statics)
+    let symbols = ranges.iter().cloned().zip(scope.symbols().iter().copied()).collect();
+    lowered(model, bindings, &symbols, statics)
 }
 
 fn lowered(

@@ -90,7 +90,7 @@ fn elementwise(at: &At<'_>, tensors: &mut Tensors<'_>) -> bool {
         | "Equal" | "Erf" | "Exp" | "FastGelu" | "Gelu" | "Greater" | "HardSwish" | "IsNaN"
         | "LeakyRelu" | "Less" | "Mod" | "Mul" | "Neg" | "Not" | "Or" | "PRelu" | "Pow"
         | "Relu" | "Sigmoid" | "Sqrt" | "Sub" | "Tanh" | "Where" | "Xor" => {
-            tensors.elementwise(at.salt)
+            tensors.elementwise(at.salt);
         }
         "Max" | "Mean" | "Min" | "Sum" if tensors.inputs() > 2 => tensors.accumulate(at.salt),
         "Max" | "Mean" | "Min" | "Sum" => tensors.elementwise(at.salt),

@@ -110,7 +110,7 @@ impl Engine<'_> {
     fn body(&mut self, body: &Body, order: &Order) -> Result<(), ShapeError> {
         for step in &order.steps {
             let node = &body.nodes[step.node];
-            expr::set_always(std::ptr::eq(body, &self.model.body));
+            expr::set_always(std::ptr::eq(body, &raw const self.model.body));
             self.visits = self.visits.saturating_sub(1);
             let outputs = match (&node.operator, &step.bodies[..]) {
                 (Operator::If(branches), [then, otherwise]) => {

@@ -49,7 +49,7 @@ fn slice(tensors: &mut Tensors<'_>, cuts: &[Cut]) {
     tensors.each(0, |tensors, index| {
         let mut from = index.to_vec();
         for cut in cuts {
-            let steps = cut.step.wrapping_mul(index[cut.axis] as i64);
+            let steps = cut.step.wrapping_mul(index[cut.axis].cast_signed() as i64);
             from[cut.axis] = cut.start.wrapping_add_signed(steps) as usize;
         }
         tensors.read(0, &from)

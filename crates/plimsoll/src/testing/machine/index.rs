@@ -137,6 +137,9 @@ impl<'a> Tensors<'a> {
     }
 
     /// Writes output 0 row by row along axes: a row is read as a whole before it is written.
+    ///
+    /// # Panics
+    /// If there is no output.
     pub fn each_row(&mut self, axes: &[usize], row: impl Fn(&Self, &[Index]) -> Vec<u64>) {
         let dims = self.output(0).expect("an output").to_vec();
         let outer: Vec<usize> =
@@ -179,6 +182,9 @@ impl<'a> Tensors<'a> {
     }
 
     /// Output 0 as a sum that is gone over once for each input.
+    ///
+    /// # Panics
+    /// If there is no output.
     pub fn accumulate(&mut self, salt: u64) {
         self.each(0, |tensors, index| tensors.broadcast(0, index));
         let dims = self.output(0).expect("an output").to_vec();

@@ -73,7 +73,7 @@ impl<'m> Machine<'m> {
         }
         let (apart, arena) = (Apart::new(graph), Arena::new(program, plan));
         let order = topological_order(graph);
-        Machine { graph, order, program, plan, apart, arena, last_reads, positions }
+        Machine { graph, program, plan, apart, arena, last_reads, order, positions }
     }
 
     /// What a value should hold.

@@ -57,7 +57,7 @@ pub(super) struct Lines<R> {
     trace: R,
     limits: Limits,
     /// How many lines, and how many bytes, were read.
-    lines: usize,
+    count: usize,
     bytes: u64,
     text: Vec<u8>,
 }
@@ -66,14 +66,14 @@ impl<R: BufRead> Lines<R> {
     /// From the first one on.
     pub(super) fn new(program: &dyn Program, plan: &Plan, trace: R, limits: Limits) -> Self {
         let names = Names::new(program, plan);
-        Lines { names, trace, limits, lines: 0, bytes: 0, text: Vec::new() }
+        Lines { names, trace, limits, count: 0, bytes: 0, text: Vec::new() }
     }
 
     /// Reads the text of the next line. Says whether there is one.
     fn read(&mut self) -> Result<bool, TraceError> {
         self.text.clear();
-        self.lines += 1;
-        let line = self.lines;
+        self.count += 1;
+        let line = self.count;
         let mut most = (&mut self.trace).take(self.limits.line.saturating_add(1));
         let read = most.read_until(b'\n', &mut self.text);
         let read = read.map_err(|source| TraceError::Io { line, source })? as u64;
@@ -89,7 +89,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     fn parse(&self) -> Result<Line, TraceError> {
-        let line = self.lines;
+        let line = self.count;
         let raw: RawLine = serde_json::from_slice(&self.text)
             .map_err(|source| TraceError::Syntax { line, source })?;
         self.names.line(line, &raw).map_err(|what| TraceError::Unknown { line, what })
