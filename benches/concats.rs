@@ -6,10 +6,11 @@
 use std::path::Path;
 use std::time::Instant;
 
-use plimsoll::shape::{Bindings, infer};
-use plimsoll::{
-    Graph, Kernels, LoweringOptions, Options, ScheduledGraph, concat_candidates, join_concats, plan,
+use plimsoll::{Options, plan};
+use plimsoll_graph::{
+    Graph, Kernels, LoweringOptions, ScheduledGraph, concat_candidates, join_concats,
 };
+use plimsoll_model::{Bindings, infer};
 
 const MODELS: [&str; 8] = [
     "tv_densenet121",

@@ -1,7 +1,8 @@
 //! Networks to compare orders of execution on, made with the builder; for the benchmark `orders`
 //! and for the test of the same name.
 
-use plimsoll::{Dtype, Execution, Graph, GraphBuilder, Op, ValueId};
+use plimsoll::{Execution, ValueId};
+use plimsoll_graph::{Dtype, Graph, GraphBuilder, Op};
 use plimsoll_pack::testing::Rng;
 
 /// Samples that come out of a vocoder for each frame that goes in.

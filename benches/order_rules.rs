@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use plimsoll::{Graph, NodeId, Program, Role, ScheduledGraph, Storage, ValueId};
+use plimsoll::{Program, Role, Storage, ValueId};
+use plimsoll_graph::{Graph, NodeId, ScheduledGraph};
 
 /// The nodes of a graph, and which waits for which.
 pub(crate) struct Rules<'g> {

@@ -14,9 +14,9 @@ use std::time::Instant;
 
 use order_graphs::{random, transformer, vocoder};
 use order_rules::Rules;
-use plimsoll::{
-    Apart, Execution, Graph, Kernels, LoweringOptions, NodeId, Options, OrderEffort, Plan, Preset,
-    ScheduledGraph, plan, search_order, training_json,
+use plimsoll::{Apart, Execution, Options, OrderEffort, Plan, Schedule, plan, search_order};
+use plimsoll_graph::{
+    Graph, Kernels, LoweringOptions, NodeId, Preset, ScheduledGraph, training_json,
 };
 use plimsoll_pack::Algorithm;
 
@@ -106,6 +106,11 @@ fn training(graphs: &[(String, Graph)]) {
     }
 }
 
+/// The nodes of a schedule, in order.
+fn nodes(program: &ScheduledGraph<'_>, schedule: &Schedule) -> Vec<NodeId> {
+    schedule.steps.iter().map(|step| program.node_of(*step)).collect()
+}
+
 /// The bytes alive at most in the order of the file, in those of rules, and in those that the
 /// search finds, as plans have them.
 fn searched(graphs: &[(String, Graph)]) {
@@ -123,8 +128,8 @@ fn searched(graphs: &[(String, Graph)]) {
         let [lowest, breadth, depth] = by_rules.map(|order| load(graph, &order));
         let found = [OrderEffort::Fast, OrderEffort::Default].map(|effort| {
             let start = Instant::now();
-            let found = search_order(graph, &lowering, &Options::default(), effort);
-            (found.expect("sizes are known"), start.elapsed().as_secs_f64())
+            let found = search_order(&program, &Options::default(), effort);
+            (found.expect("a valid program"), start.elapsed().as_secs_f64())
         });
         let [(fast, fast_seconds), (found, seconds)] = found;
         println!(
@@ -132,8 +137,8 @@ fn searched(graphs: &[(String, Graph)]) {
             own.len(),
             found.arena_bound_bytes,
             load(graph, &own),
-            load(graph, &fast.order),
-            load(graph, &found.order),
+            load(graph, &nodes(&program, &fast)),
+            load(graph, &nodes(&program, &found)),
         );
     }
 }

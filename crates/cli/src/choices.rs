@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use plimsoll::{
-    Apart, BankSpec, Boundary, Graph, Options, Selector, Told, no_reuse, selected_nodes,
-};
+use plimsoll::{Apart, BankSpec, Boundary, Options, Told};
+use plimsoll_graph::{Graph, Selector, no_reuse, selected_nodes};
 use serde_json::{Value, json};
 
 use crate::input::Source;
@@ -98,7 +97,8 @@ fn parse_no_reuse(text: &str) -> Result<NoReuse, String> {
     if text.is_empty() {
         return Ok(NoReuse::Everything);
     }
-    let selector = |part: &str| part.parse().map_err(|e: plimsoll::BadSelector| e.to_string());
+    let selector =
+        |part: &str| part.parse().map_err(|e: plimsoll_graph::BadSelector| e.to_string());
     text.split(',').map(selector).collect::<Result<_, _>>().map(NoReuse::Of)
 }
 

@@ -9,14 +9,13 @@ use plimsoll::{Apart, Execution, Program, Totals};
 use plimsoll_pack::csv::Table;
 use plimsoll_pack::{Algorithm, Effort, Options, Status, solve_watched};
 
-use crate::Answer;
 use crate::clock::Clock;
 use crate::input::{ProblemArgs, Source};
 use crate::model::{Sequence, Sharing};
 use crate::output::{self, OutputArgs};
 use crate::planning::{Improved, Planned, PlanningArgs, Subject};
 use crate::report::{Comparison, Row, counted};
-use crate::size;
+use crate::{Answer, size};
 
 const EXAMPLES: &str = "\
 A file that is called .csv is a problem for `plimsoll solve`; any other is a model.

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
-use plimsoll::annotate::keeps_order;
-use plimsoll::{OfflineMemoryAllocation, ScheduledGraph, SymbolPrefix, TflmError, VerifiedPlan};
+use plimsoll::verify::VerifiedPlan;
+use plimsoll_graph::ScheduledGraph;
+use plimsoll_graph::annotate::keeps_order;
+use plimsoll_report::{OfflineMemoryAllocation, SymbolPrefix, TflmError};
 
 use crate::input::Source;
 use crate::output;

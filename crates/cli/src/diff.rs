@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
-use plimsoll::diff::{WrittenPlan, diff_plans};
+use plimsoll_report::diff::{WrittenPlan, diff_plans};
 
 use crate::Answer;
 use crate::input::Source;

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use anyhow::{Result, anyhow, ensure};
 use clap::Args;
-use plimsoll::range::Range;
-use plimsoll::shape::Bindings;
+use plimsoll_model::Bindings;
+use plimsoll_model::range::Range;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use plimsoll::{Donation, Graph, Kernels, donate};
+use plimsoll_graph::{Donation, Graph, Kernels, donate};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use plimsoll::PlanError;
-use plimsoll::advise::{Action, CaseError, Fit, advise, fit};
+use plimsoll_graph::advise::{Action, CaseError, Fit, advise, fit};
 
 use crate::input::Source;
 use crate::output::{self, OutputArgs, TextOrJson};

@@ -2,10 +2,11 @@
 //!
 //! Every error names its source first: `problem.csv: line 3: …`.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
-use std::{fmt, num::NonZeroU64};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;

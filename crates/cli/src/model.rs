@@ -8,28 +8,27 @@ mod ranges;
 pub(crate) mod taken;
 mod variants;
 
-use ranges::AtSizes;
-pub(crate) use ranges::Loaded;
-pub(crate) use variants::{Sequence, Sharing};
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
-use plimsoll::advise::Case;
-use plimsoll::model::Model;
-use plimsoll::training_json::TrainingJsonError;
-use plimsoll::{
-    Best, Graph, Kernels, LoweringError, LoweringOptions, Options, OrderEffort, Preset,
-    ScheduledGraph, Selector, Told, Tries, Width, best_watched, joined_as_told, order_by_names,
-    text, training_json,
+use plimsoll::{Options, OrderEffort, Told};
+use plimsoll_graph::advise::Case;
+use plimsoll_graph::training_json::TrainingJsonError;
+use plimsoll_graph::{
+    Best, Graph, Kernels, LoweringError, LoweringOptions, Preset, ScheduledGraph, Selector, Tries,
+    Width, best_watched, joined_as_told, order_by_names, text, training_json,
 };
+use plimsoll_model::Model;
 use plimsoll_onnx::{OnnxError, OnnxFile};
 use plimsoll_pack::Effort;
+use ranges::AtSizes;
+pub(crate) use ranges::Loaded;
 use serde::Deserialize;
 use serde_json::{Value, json};
+pub(crate) use variants::{Sequence, Sharing};
 
 use crate::choices::check_kinds;
 use crate::clock::Clock;
@@ -129,7 +128,7 @@ pub(crate) struct ModelArgs {
 }
 
 fn parse_width(name: &str) -> Result<Width, String> {
-    name.parse().map_err(|error: plimsoll::UnknownWidth| error.to_string())
+    name.parse().map_err(|error: plimsoll_graph::UnknownWidth| error.to_string())
 }
 
 /// What kernels can do.

@@ -5,8 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
-use plimsoll::annotate::{keeps_order, positions, value_notes};
-use plimsoll::{Place, Program, Role, ScheduledGraph, Totals, VerifiedPlan};
+use plimsoll::verify::VerifiedPlan;
+use plimsoll::{Place, Program, Role, Totals};
+use plimsoll_graph::ScheduledGraph;
+use plimsoll_graph::annotate::{keeps_order, positions, value_notes};
 use plimsoll_onnx::{Annotated, Note, Notes, OnnxFile};
 
 use crate::input::Source;

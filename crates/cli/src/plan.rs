@@ -6,19 +6,16 @@ use std::path::PathBuf;
 use anstyle::AnsiColor;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use plimsoll::{
-    Homeless, NoRoom, PLAN_FORMAT, Program, SharedLayout, Told, write_c_header, write_chrome_trace,
-    write_map, write_rust_source,
-};
+use plimsoll::{Homeless, NoRoom, PLAN_FORMAT, Program, SharedLayout, Told};
+use plimsoll_report::{write_c_header, write_chrome_trace, write_map, write_rust_source};
 use serde_json::json;
 
 use crate::device::{Device, DeviceArgs, Uses};
 use crate::input::Source;
-use crate::noted_onnx;
 use crate::output::{self, Output, OutputArgs};
 use crate::planning::{Planned, PlanningArgs, Subject};
 use crate::report::{Asked, PlanReport, bold, plain, write_title};
-use crate::{Answer, size};
+use crate::{Answer, noted_onnx, size};
 
 const EXAMPLES: &str = "\
 The model is an .onnx file, a .plim file (a graph as text) or a .json file (a training graph).

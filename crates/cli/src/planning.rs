@@ -5,9 +5,9 @@
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use plimsoll::{
-    Best, NoRoom, Options, PlanError, ScheduledGraph, Told, VerifiedPlan, plan_watched,
-};
+use plimsoll::verify::VerifiedPlan;
+use plimsoll::{NoRoom, Options, PlanError, Told, plan_watched};
+use plimsoll_graph::{Best, ScheduledGraph};
 use serde_json::json;
 
 use crate::choices::ChoiceArgs;

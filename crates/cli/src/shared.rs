@@ -1,7 +1,8 @@
 //! Places that one plan lends to another: from its plan, or from a layout that was written down.
 
 use anyhow::{Context, Result};
-use plimsoll::{Graph, PLAN_FORMAT, Role, SharedLayout, SharedSlot, Storage, ValueId};
+use plimsoll::{PLAN_FORMAT, Role, SharedLayout, SharedSlot, Storage, ValueId};
+use plimsoll_graph::Graph;
 use serde::Deserialize;
 
 use crate::input::Source;

@@ -6,22 +6,21 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
-use plimsoll::range::Proof;
-use plimsoll::verify::trace::{self, TraceViolation};
+use plimsoll::verify::trace::TraceViolation;
+use plimsoll::verify::{trace, violations};
 use plimsoll::{
     Boundary, FalseClaim, Options, Plan, Program, Told, false_claims, read_plan, unreserved,
-    violations,
 };
+use plimsoll_model::range::Proof;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::Answer;
 use crate::input::Source;
 use crate::model::{ModelArgs, taken};
 use crate::output::{self, OutputArgs, TextOrJson, one_line};
 use crate::report::{ranges_in_words, ranges_json};
 use crate::verdict::{self, MOST_VIOLATIONS};
-use crate::{bank, boundary, size};
+use crate::{Answer, bank, boundary, size};
 
 const EXAMPLES: &str = "\
 Every read of every step must find what was written last, run after run, whoever made the plan; if

@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use plimsoll_onnx::proto::ModelProto;
-use plimsoll_onnx::proto::NodeProto;
 use plimsoll_onnx::proto::tensor_shape_proto::dimension::Value as Dim;
-use plimsoll_onnx::proto::type_proto;
+use plimsoll_onnx::proto::{ModelProto, NodeProto, type_proto};
 use plimsoll_onnx::testing::{
     BOOL, F32, I64, body, encode, graph, int, list, model, node, samples, shaped, typed, value,
 };

@@ -10,8 +10,8 @@ use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
-use plimsoll::Dtype;
-use plimsoll::shape::{Bindings, Dim, Fact, facts};
+use plimsoll_graph::{Dim, Dtype, Fact};
+use plimsoll_model::{Bindings, facts};
 use serde_json::{Map, Value, json};
 
 fn main() -> ExitCode {

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use bytes::Bytes;
-use plimsoll::model::{Model, TensorId};
+use plimsoll_model::{Model, TensorId};
 
 use crate::error::OnnxError;
 use crate::file::OnnxFile;

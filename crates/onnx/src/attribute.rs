@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::str;
 
-use plimsoll::Dtype;
+use plimsoll_graph::Dtype;
 
 use crate::dtype::dtype;
 use crate::error::Fault;

@@ -1,7 +1,7 @@
 //! Constants that are nodes: stored tensors, without a node.
 
-use plimsoll::Dtype;
-use plimsoll::model::{Axis, Content, Model, Origin, Tensor, TensorId};
+use plimsoll_graph::Dtype;
+use plimsoll_model::{Axis, Content, Model, Origin, Tensor, TensorId};
 
 use crate::attribute::Attributes;
 use crate::dtype::NO_TEXT;

@@ -1,6 +1,6 @@
 //! Control flow: bodies, and whether they fit the node that runs them.
 
-use plimsoll::model::{Body, Branches, Iteration, Operator};
+use plimsoll_model::{Body, Branches, Iteration, Operator};
 
 use crate::attribute::missing;
 use crate::draft::Draft;

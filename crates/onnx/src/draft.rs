@@ -1,7 +1,7 @@
 //! A node on the way from its edition of an operator to the newest.
 
-use plimsoll::Dtype;
-use plimsoll::model::{Axis, Content, Model, Origin, Tensor, TensorId};
+use plimsoll_graph::Dtype;
+use plimsoll_model::{Axis, Content, Model, Origin, Tensor, TensorId};
 
 use crate::attribute::Attributes;
 use crate::name::Names;

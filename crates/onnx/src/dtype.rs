@@ -1,6 +1,6 @@
 //! Numbers of element types.
 
-use plimsoll::Dtype;
+use plimsoll_graph::Dtype;
 
 use crate::error::Fault;
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use plimsoll::model::{ModelNode, Operator, TensorId};
+use plimsoll_model::{ModelNode, Operator, TensorId};
 
 use crate::attribute::{Attributes, Given};
 use crate::error::{Fault, OnnxError, Stop};

@@ -35,7 +35,7 @@ mod weight;
 
 use std::path::Path;
 
-use plimsoll::model::Model;
+use plimsoll_model::Model;
 use prost::Message;
 
 pub use crate::annotate::{Annotated, Note, Notes};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
 
-use plimsoll::model::TensorId;
+use plimsoll_model::TensorId;
 
 /// What a name stands for.
 #[derive(Clone, Copy)]

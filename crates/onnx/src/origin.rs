@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use plimsoll::model::TensorId;
+use plimsoll_model::TensorId;
 
 /// A graph of a file: for each that it is in, outermost first, the node and its attribute. The
 /// model's own is empty.

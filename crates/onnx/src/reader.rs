@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::iter;
 
-use plimsoll::model::{Body, Branches, ModelNode, Origin, Tensor, TensorId};
+use plimsoll_model::{Body, Branches, ModelNode, Origin, Tensor, TensorId};
 
 use crate::attribute::{Attributes, Given};
 use crate::constant::constant;

@@ -1,7 +1,7 @@
 //! Stored tensors: type, dims and, of small ones, the elements.
 
-use plimsoll::Dtype;
-use plimsoll::model::{Axis, Content, Origin, Tensor};
+use plimsoll_graph::Dtype;
+use plimsoll_model::{Axis, Content, Origin, Tensor};
 
 use crate::dtype::dtype;
 use crate::error::Fault;

@@ -1,7 +1,7 @@
 //! Types of values as they are declared.
 
-use plimsoll::Dtype;
-use plimsoll::model::Axis;
+use plimsoll_graph::Dtype;
+use plimsoll_model::Axis;
 
 use crate::dtype::dtype;
 use crate::error::Fault;

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use plimsoll::model::Model;
-use plimsoll::shape::{Bindings, Inferred, infer};
-use plimsoll::testing::Wrong;
-use plimsoll::{LoweringOptions, Options, Place, Plan, ScheduledGraph, Slot, plan};
+use plimsoll::{Options, Place, Plan, Slot, plan};
+use plimsoll_graph::testing::Wrong;
+use plimsoll_graph::{LoweringOptions, ScheduledGraph};
+use plimsoll_model::{Bindings, Inferred, Model, infer};
 use plimsoll_onnx::proto::{GraphProto, ModelProto, NodeProto, TensorProto};
 use plimsoll_onnx::testing::{
     BOOL, F32, I64, OnnxMachine, body, encode, graph, int, list, model, node, stored, value,

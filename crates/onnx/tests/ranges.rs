@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use plimsoll::at_sizes::used_at;
-use plimsoll::range::{Proof, Range, over_ranges};
-use plimsoll::shape::Bindings;
-use plimsoll::{LoweringOptions, Options, ScheduledGraph, plan};
+use plimsoll::{Options, plan};
+use plimsoll_graph::at_sizes::used_at;
+use plimsoll_graph::{LoweringOptions, ScheduledGraph};
+use plimsoll_model::Bindings;
+use plimsoll_model::range::{Proof, Range, over_ranges};
 
 /// Plans a model of the corpus for a range of one symbol and looks at every size of it; the bytes of
 /// the arena, and how it was proven.

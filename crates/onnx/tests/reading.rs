@@ -1,7 +1,7 @@
 //! What is made of models that are odd, but fine.
 
-use plimsoll::Dtype;
-use plimsoll::model::{Axis, Binary, Content, Custom, Effects, Model, Operator, Origin};
+use plimsoll_graph::Dtype;
+use plimsoll_model::{Axis, Binary, Content, Custom, Effects, Model, Operator, Origin};
 use plimsoll_onnx::proto::attribute_proto::AttributeType;
 use plimsoll_onnx::proto::tensor_proto::DataLocation;
 use plimsoll_onnx::proto::tensor_shape_proto::dimension::Value::{DimParam, DimValue};

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use plimsoll::Dtype;
-use plimsoll::model::{
+use plimsoll_graph::Dtype;
+use plimsoll_model::{
     Axis, Content, Model, ModelNode, Operator, Origin, Reduce, Reduction, Tensor, Unary,
 };
 use plimsoll_onnx::load;

@@ -1,10 +1,11 @@
 //! Which nodes may leave their result where an operand is, or write it there: a table, with the
 //! reason why a kernel that goes over the elements in order would never read what it has written.
 
-use plimsoll::model::Model;
-use plimsoll::shape::{Bindings, infer};
-use plimsoll::{LoweringOptions, Program, ScheduledGraph, StepId, ValueId};
-use plimsoll_onnx::proto::{NodeProto, tensor_shape_proto::dimension};
+use plimsoll::{Program, StepId, ValueId};
+use plimsoll_graph::{LoweringOptions, ScheduledGraph};
+use plimsoll_model::{Bindings, Model, infer};
+use plimsoll_onnx::proto::NodeProto;
+use plimsoll_onnx::proto::tensor_shape_proto::dimension;
 use plimsoll_onnx::read;
 use plimsoll_onnx::testing::{
     BOOL, F32, I64, encode, float, graph, int, list, model, node, shaped, stored, text, value,

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use plimsoll_pack::exact;
 use plimsoll_pack::{
-    BufferId as PackedId, Life, Limit, Outcome, Problem, Solution, Sweep, Watch, solve_watched,
+    BufferId as PackedId, Life, Limit, Outcome, Problem, Solution, Sweep, Watch, exact,
+    solve_watched,
 };
 
 use crate::align::common_multiple;

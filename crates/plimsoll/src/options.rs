@@ -84,6 +84,79 @@ impl Options {
         Options { place, ..Options::inference() }
     }
 
+    /// The same, with offsets that are multiples of this.
+    #[must_use]
+    pub fn with_align(self, align: u64) -> Self {
+        Options { align, ..self }
+    }
+
+    /// The same, with these boundary values placed.
+    #[must_use]
+    pub fn with_place(self, place: Boundary<bool>) -> Self {
+        Options { place, ..self }
+    }
+
+    /// The same, with or without inputs that give up their bytes after the last read.
+    #[must_use]
+    pub fn with_reclaim_inputs(self, reclaim_inputs: bool) -> Self {
+        Options { reclaim_inputs, ..self }
+    }
+
+    /// The same, with so many bytes left free behind boundary values.
+    #[must_use]
+    pub fn with_guards(self, guards: Boundary<u64>) -> Self {
+        Options { guards, ..self }
+    }
+
+    /// The same, with this as the least size of a value from outside.
+    #[must_use]
+    pub fn with_min_slot(self, min_slot: u64) -> Self {
+        Options { min_slot, ..self }
+    }
+
+    /// The same, with or without outputs that take over inputs.
+    #[must_use]
+    pub fn with_in_place(self, in_place: bool) -> Self {
+        Options { in_place, ..self }
+    }
+
+    /// The same, with these values kept from sharing.
+    #[must_use]
+    pub fn with_apart(self, apart: Apart) -> Self {
+        Options { apart, ..self }
+    }
+
+    /// The same, with these address spaces.
+    #[must_use]
+    pub fn with_banks(self, banks: Vec<BankSpec>) -> Self {
+        Options { banks, ..self }
+    }
+
+    /// The same, with shared values where another plan has put them.
+    #[must_use]
+    pub fn with_shared(self, shared: Option<SharedLayout>) -> Self {
+        Options { shared, ..self }
+    }
+
+    /// The same, with the steps in this order.
+    #[must_use]
+    pub fn with_schedule(self, schedule: Option<Vec<StepId>>) -> Self {
+        Options { schedule, ..self }
+    }
+
+    /// The same, with this way to pack.
+    #[must_use]
+    pub fn with_pack(self, pack: plimsoll_pack::Options) -> Self {
+        Options { pack, ..self }
+    }
+
+    /// The same, with so much work for the search of a packing.
+    #[must_use]
+    pub fn with_work(mut self, work: u64) -> Self {
+        self.pack.work = Some(work);
+        self
+    }
+
     /// Whether a program of so many values can be planned so.
     pub(crate) fn check(&self, values: usize) -> Result<(), OptionsError> {
         if self.align == 0 {

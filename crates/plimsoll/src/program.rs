@@ -3,7 +3,7 @@
 //! A client declares every access to memory: which bytes of which value are read or written, by
 //! which step, from when on and until when. Lives, conflicts, the plan and the verifier follow from
 //! these declarations and from nothing else. Whoever has a graph of steps over values implements
-//! [`Program`]; our own [`Graph`](crate::Graph) is just the first to do so.
+//! [`Program`]; our own [`Graph`](plimsoll_graph::Graph) is just the first to do so.
 
 use std::borrow::Cow;
 
@@ -80,6 +80,13 @@ pub trait Program {
     fn flows_from(&self, step: StepId) -> Cow<'_, [StepId]> {
         let _ = step;
         Cow::Borrowed(&[])
+    }
+
+    /// The block of a step: steps of a block run in the order of their ids, right one behind the other,
+    /// in every schedule, like the body of a branch.
+    fn block(&self, step: StepId) -> Option<u32> {
+        let _ = step;
+        None
     }
 
     /// Whether a value's size is only a limit: how much of it is used depends on data. Reports say
@@ -310,7 +317,8 @@ impl Layout {
 }
 
 /// The value that is no view and that a value is a part of in the end, and which bytes of it.
-pub(crate) fn root_of(program: &dyn Program, value: ValueId) -> (ValueId, Layout) {
+#[must_use]
+pub fn root_of(program: &dyn Program, value: ValueId) -> (ValueId, Layout) {
     let mut views = Vec::new();
     let mut root = value;
     while let Some(view) = program.value(root).view_of {

@@ -5,11 +5,12 @@
 //! one tensor. What is in the caller's memory does not count, and what is elided is nowhere. No holes
 //! are left for alignment.
 
+use crate::door;
 use crate::door::Checked;
+use crate::ids::ValueId;
 use crate::liveness::reserved;
 use crate::options::Options;
 use crate::program::{Role, Storage};
-use crate::{ValueId, door};
 
 /// The bytes of all that is placed, each in a place of its own, with what is reserved behind it.
 pub(crate) fn unshared_bytes(checked: &Checked<'_>, options: &Options) -> u64 {

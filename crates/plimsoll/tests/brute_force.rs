@@ -2,7 +2,8 @@
 //! is smaller.
 
 use plimsoll::testing::{Shape, TestProgram, plan_at, random_program};
-use plimsoll::{Execution, Options, plan, violations};
+use plimsoll::verify::violations;
+use plimsoll::{Execution, Options, plan};
 use plimsoll_pack::testing::Rng;
 
 /// More placements than this are not tried.

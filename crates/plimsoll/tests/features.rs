@@ -3,12 +3,14 @@
 //! Alignment is 1 unless the test is about it, so that sums are plain.
 
 use plimsoll::testing::TestProgram;
+use plimsoll::verify::violations;
 use plimsoll::{
     Access, AccessKind, Apart, BankId, BankSpec, Execution, Options, Place, Plan, PlanError, Role,
     Scratch, SharedLayout, Slot, StepId, Storage, Told, Until, ValueId, ValueInfo, plan, read_plan,
-    violations, write_plan, write_tsv,
+    write_plan,
 };
 use plimsoll_pack::Span;
+use plimsoll_report::write_tsv;
 
 fn plain() -> Options {
     let mut options = Options::default();

@@ -1,12 +1,12 @@
 //! Models for ranges of dims: the graph whose plans hold at every size, and what they use at corners.
 
 use anyhow::{Context, Result, anyhow};
-use plimsoll::advise::Variant;
-use plimsoll::at_sizes::{DoesNotHold, used_at};
-use plimsoll::model::Model;
-use plimsoll::range::{Proof, Range, RangeError, Ranged, over_ranges};
-use plimsoll::shape::{self, BindingFault, Bindings, Inferred, Refused, ShapeError};
-use plimsoll::{Graph, Kernels, NodeId, Plan, ScheduledGraph, without_concats};
+use plimsoll::Plan;
+use plimsoll_graph::advise::Variant;
+use plimsoll_graph::at_sizes::{DoesNotHold, used_at};
+use plimsoll_graph::{Graph, Kernels, NodeId, ScheduledGraph, without_concats};
+use plimsoll_model::range::{Proof, Range, RangeError, Ranged, over_ranges};
+use plimsoll_model::{BindingFault, Bindings, Inferred, Model, Refused, ShapeError};
 use plimsoll_onnx::OnnxFile;
 
 use super::{Lowering, Read, read};
@@ -140,7 +140,7 @@ enum Shapes {
 
 fn inferred(model: &Model, largest: &Bindings, ranges: &[Range]) -> Result<Shapes, RangeError> {
     if ranges.is_empty() {
-        return Ok(Shapes::Of(shape::infer(model, largest)?));
+        return Ok(Shapes::Of(plimsoll_model::infer(model, largest)?));
     }
     Ok(Shapes::Over(Box::new(over_ranges(model, largest, ranges)?)))
 }

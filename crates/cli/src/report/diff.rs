@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use anstyle::AnsiColor;
-use plimsoll::diff::{
+use plimsoll_report::diff::{
     AtPeak, Change, Named, OrderDiff, Peak, PeakDiff, PlanDiff, Spot, ValueDiff, ValueSize, Within,
 };
 use serde_json::Value;

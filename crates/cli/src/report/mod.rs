@@ -24,13 +24,12 @@ pub(crate) use explain::ExplainReport;
 pub(crate) use json::SOLUTION_FORMAT;
 pub(crate) use optimal::OptimalFor;
 pub(crate) use plan::{Asked, PlanReport, write_title};
-pub(crate) use ranges::{ranges_in_words, ranges_json};
-pub(crate) use svg::{Panel, write_svg};
-pub(crate) use text::{bold, saving_in_words};
-
 use plimsoll_pack::csv::Table;
 use plimsoll_pack::exact::Misfit;
 use plimsoll_pack::{Limit, Outcome, Solution, Status, Sweep};
+pub(crate) use ranges::{ranges_in_words, ranges_json};
+pub(crate) use svg::{Panel, write_svg};
+pub(crate) use text::{bold, saving_in_words};
 
 use crate::input::Source;
 use crate::size;

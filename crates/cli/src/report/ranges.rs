@@ -1,6 +1,6 @@
 //! How a plan was proven for all sizes of ranges of dims.
 
-use plimsoll::range::{GivenUp, Proof, Why};
+use plimsoll_model::range::{GivenUp, Proof, Why};
 use serde_json::{Value, json};
 
 use crate::output::one_line;

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use plimsoll::testing_graph::random_graph;
-use plimsoll::text;
+use plimsoll_graph::testing::random_graph;
+use plimsoll_graph::text;
 use plimsoll_pack::testing::Rng;
 use serde_json::Value;
 

@@ -13,9 +13,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use serde_json::{Value, json};
-
 use chromium::{Browser, Screen};
+use serde_json::{Value, json};
 
 fn run(args: &[&str]) -> Vec<u8> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));

@@ -1,6 +1,6 @@
 //! Operators that move elements, and those about shapes.
 
-use plimsoll::model::Operator;
+use plimsoll_model::Operator;
 
 use crate::attribute::missing;
 use crate::draft::Draft;

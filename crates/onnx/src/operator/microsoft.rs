@@ -4,7 +4,7 @@
 //! Only what holds for every model is said. Where the type or the shape of a result depends on
 //! more, nothing is: then it must be declared in the file.
 
-use plimsoll::model::{Axis, Binary, Operator, Pooling, Unary};
+use plimsoll_model::{Axis, Binary, Operator, Pooling, Unary};
 
 use super::special::norm;
 use super::windows::{convolution, pool};

@@ -9,7 +9,7 @@ mod plain;
 mod special;
 mod windows;
 
-use plimsoll::model::{Custom, Effects, Operator};
+use plimsoll_model::{Custom, Effects, Operator};
 
 use crate::draft::Draft;
 use crate::error::Fault;

@@ -1,6 +1,6 @@
 //! Operators that are known by their names alone.
 
-use plimsoll::model::{Binary, Operator, Unary, Variadic};
+use plimsoll_model::{Binary, Operator, Unary, Variadic};
 
 /// The operator of a name, if no attribute and no edition matters.
 pub(super) fn read(kind: &str) -> Option<Operator> {

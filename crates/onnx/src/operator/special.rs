@@ -1,7 +1,7 @@
 //! All other operators: along axes, products, from nowhere, larger ones.
 
-use plimsoll::Dtype;
-use plimsoll::model::{Attention, Binary, Content, Operator, Recurrence, Reduce, Reduction};
+use plimsoll_graph::Dtype;
+use plimsoll_model::{Attention, Binary, Content, Operator, Recurrence, Reduce, Reduction};
 
 use super::layout::axes_before;
 use super::like;

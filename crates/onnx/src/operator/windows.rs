@@ -1,6 +1,6 @@
 //! Operators on windows and images.
 
-use plimsoll::model::{Convolution, Operator, Padding, Pool, Pooling, Resize, Sizing, Windows};
+use plimsoll_model::{Convolution, Operator, Padding, Pool, Pooling, Resize, Sizing, Windows};
 
 use crate::attribute::{Attributes, missing};
 use crate::draft::Draft;

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll::testing::{Machine, Tensors, Wrong, family_kernel, mix};
-use plimsoll::{Graph, NodeId, Plan, Role, ScheduledGraph, Storage, ValueId};
+use plimsoll::{Plan, Role, Storage, ValueId};
+use plimsoll_graph::testing::{Machine, Tensors, Wrong, family_kernel, mix};
+use plimsoll_graph::{Graph, NodeId, ScheduledGraph};
 
 use super::kernels::onnx_kernel;
 use crate::proto::{GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};

@@ -12,10 +12,12 @@ mod samples;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use plimsoll::model::{Body, Model, ModelNode, Operator, TensorId};
-use plimsoll::shape::{Bindings, infer};
-use plimsoll::testing::assert_plans_are_right;
+pub use kernels::onnx_kernel;
+pub use machine::OnnxMachine;
+use plimsoll_graph::testing::assert_plans_are_right;
+use plimsoll_model::{Bindings, Body, Model, ModelNode, Operator, TensorId, infer};
 use prost::Message;
+pub use samples::samples;
 
 use crate::proto::attribute_proto::AttributeType;
 use crate::proto::tensor_shape_proto::{Dimension, dimension};
@@ -24,10 +26,6 @@ use crate::proto::{
     TensorShapeProto, TypeProto, ValueInfoProto, type_proto,
 };
 use crate::{Annotated, Note, Notes, read};
-
-pub use kernels::onnx_kernel;
-pub use machine::OnnxMachine;
-pub use samples::samples;
 
 /// The number of the type of 32-bit floats.
 pub const F32: i32 = 1;

@@ -16,14 +16,14 @@ mod generator;
 use std::collections::BTreeMap;
 
 use generator::{Generator, Known};
-use plimsoll::advise::{Action, Case, Settled, rewrites};
-use plimsoll::model::Model;
-use plimsoll::shape::{Bindings, infer};
-use plimsoll::testing::Wrong;
-use plimsoll::{
-    Donation, Graph, Kernels, LoweringOptions, Options, OrderEffort, Plan, Preset, Role,
-    ScheduledGraph, Tries, Value, Width, best, donate, plan, text,
+use plimsoll::{Options, OrderEffort, Plan, Role, plan};
+use plimsoll_graph::advise::{Action, Case, Settled, rewrites};
+use plimsoll_graph::testing::Wrong;
+use plimsoll_graph::{
+    Donation, Graph, Kernels, LoweringOptions, Preset, ScheduledGraph, Tries, Value, Width, best,
+    donate, text,
 };
+use plimsoll_model::{Bindings, Model, infer};
 use plimsoll_onnx::proto::ModelProto;
 use plimsoll_onnx::read;
 use plimsoll_onnx::testing::{OnnxMachine, encode};
@@ -158,7 +158,7 @@ fn plans_of_random_models_compute_what_the_operators_say() {
     assert!(models > 2950, "{models}");
     // Every family but attention, of which nothing is shared, and control flow, which is run elsewhere.
     let absent = ["attention", "copy", "custom"];
-    for op in plimsoll::Op::every().iter().filter(|op| !absent.contains(&op.family())) {
+    for op in plimsoll_graph::Op::every().iter().filter(|op| !absent.contains(&op.family())) {
         let count = kinds.get(op.family()).copied().unwrap_or(0);
         assert!(count >= 5, "{}: {count}", op.family());
     }

@@ -11,7 +11,6 @@ mod peaks;
 pub use account::{Account, Piece, What, account};
 pub use alive::{Alive, Why, alive};
 pub use peaks::{Peak, peaks};
-
 use plimsoll_pack::Span;
 
 use crate::plan::{Buffer, Plan};
@@ -47,6 +46,3 @@ pub fn heads(program: &dyn Program, plan: &Plan) -> Vec<Option<ValueId>> {
     }
     heads.into_iter().map(|head| head.map(|(.., value)| value)).collect()
 }
-
-#[cfg(test)]
-mod tests;

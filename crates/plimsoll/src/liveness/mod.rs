@@ -14,10 +14,9 @@ pub(crate) mod classes;
 mod extent;
 pub(crate) mod uses;
 
-use plimsoll_pack::Span;
-
 use classes::{Class, classes};
 pub(crate) use extent::{check_sizes, guard, reserved, whole};
+use plimsoll_pack::Span;
 use uses::{By, Use, uses};
 
 use crate::door::{Checked, Touch};

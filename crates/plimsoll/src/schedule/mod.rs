@@ -1,17 +1,20 @@
-//! Orders of nodes: one that is valid, whether a given one is, and one with a low peak.
+//! Orders of steps: the search for one with a low peak, and bounds that hold for every order.
+//!
+//! It works on any [`Program`] whose steps run in order. What has to stay before what is found out by
+//! `dependence`, what an order costs by `cost`, from the same uses of bytes that live ranges come from;
+//! `bound` and `cut` say what no order is below, and `search` tries rules, exact search, beams and windows.
 
 mod beam;
 mod bound;
 mod cost;
 mod cut;
+mod dependence;
 mod depth_first;
 mod exact;
-mod given;
 mod greedy;
 mod parts;
 mod scope;
 mod search;
-mod topological;
 mod trail;
 mod windows;
 mod work;
@@ -19,22 +22,18 @@ mod work;
 use std::ops::ControlFlow;
 
 use cost::build::Source;
-use cost::{CostModel, GroupId};
-pub use given::{OrderError, order_by_names};
-pub(crate) use given::{check_order, waits_of};
-pub(crate) use topological::order_of;
-pub use topological::topological_order;
+pub(crate) use cost::{CostModel, GroupId};
+use dependence::dependences;
 pub use work::Pulse;
 use work::Work;
 
-use crate::door;
-use crate::graph::{Graph, NodeId};
+use crate::door::{self, Checked};
 use crate::home::{Home, homes};
 use crate::ids::{StepId, ValueId};
 use crate::liveness::{check_sizes, reserved};
 use crate::options::Options;
-use crate::program::Program;
-use crate::scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
+use crate::pipeline::{PlanError, arena_bytes};
+use crate::program::{Execution, Program};
 
 /// How long to search for an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,11 +65,11 @@ const LEAST_BOUNDING: u64 = 2_000_000;
 /// see [`arena_bound_bytes`](Schedule::arena_bound_bytes) for what is proven.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// The nodes, without those that are elided.
-    pub order: Vec<NodeId>,
+    /// The steps in order.
+    pub steps: Vec<StepId>,
     /// The most bytes that are alive in it, as estimated.
     pub peak_bytes: u64,
-    /// The same in the order of the graph.
+    /// The same in the program's own order.
     pub own_peak_bytes: u64,
     /// Whether no order has a lower estimate: a longer search finds nothing.
     pub is_settled: bool,
@@ -78,39 +77,117 @@ pub struct Schedule {
     pub arena_bound_bytes: u64,
 }
 
-/// Searches for the order of a graph with the lowest peak.
-pub fn search_order(
-    graph: &Graph,
-    lowering: &LoweringOptions,
-    options: &Options,
-    effort: OrderEffort,
-) -> Result<Schedule, LoweringError> {
-    let program = ScheduledGraph::new(graph, lowering)?;
-    let mut pulse = || ControlFlow::Continue(());
-    Ok(search_steps(&program, options, effort, &mut pulse).unwrap_or_else(|| {
-        // What is no valid program has no other order, and its plan says what is wrong.
-        let order = graph.node_ids().filter(|node| program.step_of(*node).is_some()).collect();
-        let (peak_bytes, own_peak_bytes, arena_bound_bytes) = (0, 0, 0);
-        Schedule { order, peak_bytes, own_peak_bytes, is_settled: true, arena_bound_bytes }
-    }))
+/// What came of a search for an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ordering {
+    /// The steps in the order that is better than the program's own, for
+    /// [`Options::schedule`]; `None` if that is the best.
+    pub steps: Option<Vec<StepId>>,
+    /// The arena of that order in a plan that took little work, if there is one.
+    pub arena_bytes: Option<u64>,
+    /// What the search has found.
+    pub schedule: Schedule,
 }
 
-/// Searches for the order of a program's steps with the lowest peak; `None` if the program is not
-/// valid with these options.
-pub(crate) fn search_steps(
-    program: &ScheduledGraph<'_>,
+impl Ordering {
+    /// The options with this order and its bound in them.
+    #[must_use]
+    pub fn applied(&self, options: &Options) -> Options {
+        let mut options = options.clone().with_schedule(self.steps.clone());
+        options.order_bound_bytes = Some(self.schedule.arena_bound_bytes);
+        options
+    }
+}
+
+/// The better of a program's own order and the best that is found, by the arenas of their plans; `None`
+/// if its steps do not run in order, so that there is nothing to search for.
+///
+/// ```
+/// # use plimsoll::{Access, Options, OrderEffort, Program, StepId, ValueId, ValueInfo, order, plan};
+/// # use std::borrow::Cow;
+/// # /// Two branches that are both begun before either is finished.
+/// # struct Branches;
+/// # impl Program for Branches {
+/// #     fn steps(&self) -> usize { 5 }
+/// #     fn values(&self) -> usize { 5 }
+/// #     fn value(&self, value: ValueId) -> ValueInfo {
+/// #         ValueInfo { output: value.0 == 4, ..ValueInfo::new([1024, 1024, 64, 64, 64][value.index()]) }
+/// #     }
+/// #     fn accesses(&self, step: StepId) -> Cow<'_, [Access]> {
+/// #         let reads: &[u32] = [&[][..], &[], &[0], &[1], &[2, 3]][step.index()];
+/// #         let read = reads.iter().map(|value| Access::read(ValueId(*value)));
+/// #         Cow::Owned(read.chain([Access::write(ValueId(step.0))]).collect())
+/// #     }
+/// # }
+/// let options = Options::default();
+/// let ordering = order(&Branches, &options, OrderEffort::Default)?.expect("steps run in order");
+/// let plan = plan(&Branches, &ordering.applied(&options))?;
+/// assert_eq!((plan.banks[0].bytes, ordering.schedule.arena_bound_bytes), (1152, 1152));
+/// # Ok::<(), plimsoll::PlanError>(())
+/// ```
+pub fn order(
+    program: &dyn Program,
+    options: &Options,
+    effort: OrderEffort,
+) -> Result<Option<Ordering>, PlanError> {
+    order_watched(program, options, effort, &mut || ControlFlow::Continue(()))
+}
+
+/// The same, while somebody is asked now and then whether to go on; what was found by then is kept.
+pub fn order_watched(
+    program: &dyn Program,
     options: &Options,
     effort: OrderEffort,
     pulse: &mut Pulse<'_>,
-) -> Option<Schedule> {
-    let checked = door::check(program, None).ok()?;
-    check_sizes(&checked, options).ok()?;
-    let homes = homes(&checked, options).ok()?;
-    let waits = program.waits();
-    let block = |step: usize| program.graph().node(program.node_of(StepId::new(step))).block;
-    let blocks: Vec<Option<u32>> = (0..program.steps()).map(block).collect();
-    let (homes, waits, blocks) = (&homes[..], &waits[..], &blocks[..]);
-    let source = Source { checked: &checked, homes, options, waits, blocks };
+) -> Result<Option<Ordering>, PlanError> {
+    if program.execution() != Execution::InOrder {
+        return Ok(None);
+    }
+    let schedule = search_watched(program, options, effort, pulse)?;
+    let own = compared_arena(program, options, pulse);
+    if schedule.peak_bytes >= schedule.own_peak_bytes {
+        return Ok(Some(Ordering { steps: None, arena_bytes: own, schedule }));
+    }
+    let found = options.clone().with_schedule(Some(schedule.steps.clone()));
+    let found = compared_arena(program, &found, pulse);
+    // Whatever fits is better than what does not.
+    let is_better = found.is_some_and(|found| own.is_none_or(|own| found < own));
+    let steps = is_better.then(|| schedule.steps.clone());
+    let arena_bytes = if is_better { found } else { own };
+    Ok(Some(Ordering { steps, arena_bytes, schedule }))
+}
+
+/// How much work a plan may take that is only compared with others.
+const COMPARED: u64 = 2_000_000;
+
+/// The arena of a plan that took little work, if there is one.
+pub fn compared_arena(
+    program: &dyn Program,
+    options: &Options,
+    pulse: &mut Pulse<'_>,
+) -> Option<u64> {
+    let mut options = options.clone();
+    options.pack.work = Some(options.pack.work.unwrap_or(COMPARED).min(COMPARED));
+    arena_bytes(program, &options, pulse).ok()
+}
+
+/// Searches for the order of a program's steps with the lowest peak.
+pub fn search_order(
+    program: &dyn Program,
+    options: &Options,
+    effort: OrderEffort,
+) -> Result<Schedule, PlanError> {
+    search_watched(program, options, effort, &mut || ControlFlow::Continue(()))
+}
+
+fn search_watched(
+    program: &dyn Program,
+    options: &Options,
+    effort: OrderEffort,
+    pulse: &mut Pulse<'_>,
+) -> Result<Schedule, PlanError> {
+    let ordered = Ordered::of(program, options)?;
+    let source = ordered.source(options);
     let model = CostModel::of(&source);
     let own: Vec<GroupId> = (0..model.len() as GroupId).collect();
     let found = search::search(&model, &mut Work::new(effort.work(), pulse));
@@ -125,14 +202,37 @@ pub(crate) fn search_steps(
         let bound = bound::lower_bound(&exact, &own).max(arena_bound);
         arena_bound = by_cuts(&exact, bound, &mut work);
     }
-    let node = |step: &StepId| program.node_of(*step);
-    Some(Schedule {
-        order: model.steps(&found.order).iter().map(node).collect(),
+    Ok(Schedule {
+        steps: model.steps(&found.order),
         peak_bytes: found.peak,
         own_peak_bytes: model.peak(&own),
         is_settled: found.peak <= lower_bound,
         arena_bound_bytes: arena_bound.max(largest(&source)),
     })
+}
+
+/// A valid program, with what an order of it must keep to.
+pub(crate) struct Ordered<'p> {
+    checked: Checked<'p>,
+    homes: Vec<Home>,
+    before: Vec<Vec<StepId>>,
+    blocks: Vec<Option<u32>>,
+}
+
+impl<'p> Ordered<'p> {
+    pub(crate) fn of(program: &'p dyn Program, options: &Options) -> Result<Self, PlanError> {
+        let checked = door::check(program, None).map_err(PlanError::Program)?;
+        check_sizes(&checked, options).map_err(PlanError::Program)?;
+        let homes = homes(&checked, options).map_err(PlanError::Shared)?;
+        let before = dependences(&checked);
+        let blocks = (0..checked.steps()).map(|step| program.block(StepId::new(step))).collect();
+        Ok(Ordered { checked, homes, before, blocks })
+    }
+
+    pub(crate) fn source<'a>(&'a self, options: &'a Options) -> Source<'a, 'p> {
+        let Ordered { checked, homes, before, blocks } = self;
+        Source { checked, homes, options, before, blocks }
+    }
 }
 
 /// The largest value that is placed: whatever part of it is needed when, all of it is in the arena.
@@ -142,6 +242,3 @@ fn largest(source: &Source<'_, '_>) -> u64 {
     let roots = checked.value_ids().filter(|value| checked.is_root(*value)).filter(placed);
     roots.map(|root| reserved(checked, root, options)).max().unwrap_or(0)
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,20 +5,16 @@
 //! - [`unshared_plan`]: a plan in which nothing shares bytes that need not, and which is right;
 //! - [`corrupts`]: really runs the steps over bytes with tokens, in every legal order, and says
 //!   whether anybody saw a wrong one;
-//! - [`Machine`]: runs what the nodes of a graph compute, with every value apart and in the bytes of
-//!   a plan, and compares;
-//! - [`fuzz_plim`] and the like: the bodies of fuzz targets.
+//! - [`OrderCosts`]: what the search for an order takes an order to cost.
 
-mod fuzz;
-mod machine;
 mod oracle;
+mod order_costs;
 mod program;
 mod random;
 mod unshared;
 
-pub use fuzz::{assert_plans_are_right, fuzz_plan_json, fuzz_plim, fuzz_seeds, fuzz_training_json};
-pub use machine::{Index, Kernel, Machine, Tensors, Wrong, family_kernel, ints, mix};
 pub use oracle::{Orders, corrupts};
+pub use order_costs::OrderCosts;
 pub use program::{TestProgram, TestStep, chain};
 pub use random::{Shape, random_program};
 pub use unshared::{bank_of, plan_at, unshared_plan};

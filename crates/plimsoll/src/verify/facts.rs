@@ -1,7 +1,7 @@
 //! What the program and the plan say of each value, brought together: whose bytes it is, where
 //! they are, and for how long they matter.
 //!
-//! A value is the bytes of its *root*, found along [`view_of`](crate::ValueInfo::view_of). A root
+//! A value is the bytes of its *root*, found along [`view_of`](crate::program::ValueInfo::view_of). A root
 //! is in a *space*: a bank, or the caller's memory, which is one space in which all roots that are
 //! outside of the plan follow one another. Values that must overwrite one another are one *family*: what the last of them
 //! leaves is what the next run finds in the first. O(values + declarations).

@@ -30,10 +30,10 @@ mod words;
 
 use std::{error, fmt, ops};
 
+pub use violation::{Counted, Culprit, Region, Space, Thing, Violation};
+
 use crate::plan::Plan;
 use crate::program::{Execution, Program};
-
-pub use violation::{Counted, Culprit, Region, Space, Thing, Violation};
 
 /// A plan without violations. Only [`verify`] makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -70,7 +70,7 @@ pub enum Counted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Violation {
-    /// The program itself breaks the rules of [`Program`](crate::Program), so that this part of it was not
+    /// The program itself breaks the rules of [`Program`](crate::program::Program), so that this part of it was not
     /// followed.
     BadProgram {
         /// The step that declares it, if it is a step.

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use plimsoll::advise::{Action, Cost, Fit, Reached, Refusal, Settled};
 use plimsoll::explain::{Alive, Peak, Why, account, alive, peaks};
-use plimsoll::{Homeless, Program, ScheduledGraph, StepId, ValueId};
+use plimsoll::{Homeless, Program, StepId, ValueId};
+use plimsoll_graph::ScheduledGraph;
+use plimsoll_graph::advise::{Action, Cost, Fit, Reached, Refusal, Settled};
 use serde_json::{Value, json};
 
 use super::text::sums;
@@ -73,11 +74,12 @@ impl ExplainReport<'_> {
             _ => {}
         }
         let graph = &before.case.graph;
-        let node = |node: &plimsoll::NodeId| graph.node(*node).name.clone();
+        let node = |node: &plimsoll_graph::NodeId| graph.node(*node).name.clone();
         match action {
             Action::Split { segments, parts } => {
-                let names =
-                    |nodes: &Vec<plimsoll::NodeId>| -> Value { nodes.iter().map(node).collect() };
+                let names = |nodes: &Vec<plimsoll_graph::NodeId>| -> Value {
+                    nodes.iter().map(node).collect()
+                };
                 row["segments"] = segments.iter().map(names).collect();
                 row["parts"] = json!(parts);
             }

@@ -5,7 +5,7 @@ mod text;
 mod words;
 
 use plimsoll::Program;
-use plimsoll::advise::{Advice, Fit, Settled, Variant};
+use plimsoll_graph::advise::{Advice, Fit, Settled, Variant};
 
 use super::OptimalFor;
 use crate::input::Source;

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use plimsoll::advise::{Action, Cost, Fit, Reached, Refusal, Settled};
 use plimsoll::explain::{Account, Alive, Peak, What, account, alive, peaks};
+use plimsoll_graph::advise::{Action, Cost, Fit, Reached, Refusal, Settled};
 
 use super::{ExplainReport, RUNNERS_UP, words};
 use crate::report::moment::Story;

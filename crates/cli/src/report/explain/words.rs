@@ -1,7 +1,8 @@
 //! What can be done about an arena, in words, and how it is said on the command line.
 
-use plimsoll::advise::{Action, Case, Cost, Variant};
-use plimsoll::{Boundary, NodeId, ValueId};
+use plimsoll::{Boundary, ValueId};
+use plimsoll_graph::NodeId;
+use plimsoll_graph::advise::{Action, Case, Cost, Variant};
 
 use crate::report::{counted, plain};
 use crate::size;

@@ -9,16 +9,15 @@ mod text;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use plimsoll::annotate::annotate;
-use plimsoll::range::Proof;
-use plimsoll::{
-    Best, Ordering, Place, Plan, Program, Role, ScheduledGraph, Told, Totals, ValueId,
-    VerifiedPlan, text as plim, write_plan, write_tsv,
-};
-use plimsoll_pack::csv;
-use serde_json::json;
-
 use pictures::Picture;
+use plimsoll::verify::VerifiedPlan;
+use plimsoll::{Ordering, Place, Plan, Program, Role, Told, Totals, ValueId, write_plan};
+use plimsoll_graph::annotate::annotate;
+use plimsoll_graph::{Best, ScheduledGraph, text as plim};
+use plimsoll_model::range::Proof;
+use plimsoll_pack::csv;
+use plimsoll_report::write_tsv;
+use serde_json::json;
 pub(crate) use text::write_title;
 
 use super::{OptimalFor, Panel, levels, ranges_json, write_svg};

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use plimsoll::explain::{What, account, alive, peaks};
-use plimsoll::{Best, Execution, Graph, NodeId, Op, Ordering, Program, ValueId};
+use plimsoll::{Execution, Ordering, Program, ValueId};
+use plimsoll_graph::{Best, Graph, NodeId, Op};
 use plimsoll_pack::Limit;
 
 use super::{Boundaries, PlanReport, Split};
@@ -238,7 +239,7 @@ fn vanished_in_words(graph: &Graph, vanished: &[NodeId]) -> String {
 
 /// Which order it is, and how far it is from the best that could be.
 fn order_in_words(ordering: &Ordering, arena_bytes: u64) -> String {
-    let Ordering { steps, schedule } = ordering;
+    let Ordering { steps, schedule, .. } = ordering;
     let best = schedule.arena_bound_bytes == arena_bytes;
     let which = match steps {
         None if best => "that of the file".to_owned(),

@@ -1,6 +1,6 @@
 //! Operators that move elements by what is known beforehand.
 
-use plimsoll::testing::{Index, Tensors, mix};
+use plimsoll_graph::testing::{Index, Tensors, mix};
 
 use super::{At, axis};
 

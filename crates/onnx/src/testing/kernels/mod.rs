@@ -10,7 +10,7 @@ mod layout;
 mod places;
 mod windows;
 
-use plimsoll::testing::{Tensors, mix};
+use plimsoll_graph::testing::{Tensors, mix};
 
 use crate::proto::{AttributeProto, NodeProto};
 

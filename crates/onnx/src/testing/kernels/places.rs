@@ -1,6 +1,6 @@
 //! Operators that move elements by places that are computed.
 
-use plimsoll::testing::{Index, Tensors, ints, mix};
+use plimsoll_graph::testing::{Index, Tensors, ints, mix};
 
 use super::{At, axis, place};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll::testing::{Index, Tensors, mix};
+use plimsoll_graph::testing::{Index, Tensors, mix};
 
 use super::At;
 

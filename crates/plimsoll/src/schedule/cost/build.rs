@@ -23,8 +23,8 @@ pub(crate) struct Source<'a, 'p> {
     pub(crate) checked: &'a Checked<'p>,
     pub(crate) homes: &'a [Home],
     pub(crate) options: &'a Options,
-    /// For every step those that it waits for.
-    pub(crate) waits: &'a [Vec<StepId>],
+    /// For every step those that come before it.
+    pub(crate) before: &'a [Vec<StepId>],
     /// Steps of the same block are one group.
     pub(crate) blocks: &'a [Option<u32>],
 }
@@ -119,8 +119,8 @@ impl<'a, 'p> Builder<'a, 'p> {
         for step in (0..checked.steps()).map(StepId::new) {
             let takeovers = self.takeovers(step);
             let group = &mut self.model.groups[group_of[step.index()] as usize];
-            let waits = &self.source.waits[step.index()];
-            group.before.extend(waits.iter().map(|s| group_of[s.index()]));
+            let before = &self.source.before[step.index()];
+            group.before.extend(before.iter().map(|s| group_of[s.index()]));
             let scratch = checked.scratch[step.index()].map_or(0, |scratch| scratch.bytes);
             group.steps.push(Step {
                 touches: std::mem::take(&mut self.touches[step.index()]).into_values().collect(),

@@ -113,7 +113,7 @@ fn a_step_that_writes_its_own_input() {
 #[test]
 fn two_outputs_on_the_same_bytes() {
     let (mut program, mut plan) = line();
-    program.steps[0].accesses.push(crate::Access::write(V[1]));
+    program.steps[0].accesses.push(crate::program::Access::write(V[1]));
     plan.places[1] = plan.places[0];
     let lines = [step(0, &[], &[access(0, 0, 8), access(1, 0, 4)])];
     let kind = TraceFault::SharedOutputs { first: V[0], second: V[1], at: region(0, 4) };

@@ -3,7 +3,7 @@
 //! What orders steps: under [`Execution::Partial`] the flow of data (whoever writes bytes of a
 //! root is before whoever reads them; where the bytes hold something from outside before the run,
 //! only writers with a lower id are before a reader; an output that must overwrite reads its
-//! input), and [`after`](crate::Program::after); under [`Execution::Queues`] the order of ids
+//! input), and [`after`](crate::program::Program::after); under [`Execution::Queues`] the order of ids
 //! within a queue, and `after`. An access may begin with its own step or with the one that it is
 //! declared from, whichever may be first, and is over when both its own step and the one until
 //! which it is declared are.

@@ -1,0 +1,216 @@
+//! What can be done about an arena, and what that costs.
+
+use plimsoll::{BankSpec, OrderEffort, Overwrite, ValueId};
+use plimsoll_pack::Effort;
+
+use super::{Case, Settled, Variant, half, recompute, split};
+use crate::graph::{Graph, Node, NodeId};
+use crate::kernels::{Kernels, Preset};
+
+/// Something that may lower an arena. Ids are those of the case that it is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Action {
+    /// Search for an order of the steps.
+    Order,
+    /// Search longer, for an order and for a packing.
+    Effort,
+    /// Let ops work in place that can.
+    InPlace,
+    /// Let these nodes, of which nobody knows it, work in place.
+    InPlaceAt(Vec<(NodeId, Overwrite)>),
+    /// Read and write rows that are apart, so that parts of inner axes are no copies.
+    Strided,
+    /// Do without the copies of concats.
+    JoinConcats,
+    /// Use the bytes of inputs for something else after their last read.
+    ReclaimInputs,
+    /// Leave outputs in the caller's memory.
+    OutputsOutside,
+    /// Align to fewer bytes.
+    Align(u64),
+    /// Leave nothing free behind values.
+    NoGuards,
+    /// Make the output of a cheap node again for these readers.
+    Recompute {
+        /// The node.
+        node: NodeId,
+        /// Who reads what is made again.
+        readers: Vec<NodeId>,
+    },
+    /// Do these nodes in so many parts: each segment for itself, its nodes part by part.
+    Split {
+        /// The nodes of each segment, in order of execution.
+        segments: Vec<Vec<NodeId>>,
+        /// How many parts.
+        parts: u64,
+    },
+    /// Plan at smaller dims: the variant of that index.
+    Smaller(usize),
+    /// Hold these values in half precision.
+    Half(Vec<ValueId>),
+    /// Let a second bank take what has no room in a first one of so many bytes.
+    SecondBank(u64),
+}
+
+/// What an action costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cost {
+    /// Nothing but time to plan.
+    Nothing,
+    /// Kernels that can do it.
+    Kernels,
+    /// So many bytes of memory elsewhere.
+    BytesElsewhere(u64),
+    /// So many elements gone over again in every run.
+    Elements(u64),
+    /// So many more steps in every run.
+    Steps(usize),
+    /// Another result: fewer bits, or less of it in one run.
+    Result,
+}
+
+impl Action {
+    /// The case after the action; nothing if that is no case.
+    #[must_use]
+    pub fn apply(&self, case: &Case, variants: &[Variant]) -> Option<Case> {
+        let mut case = case.clone();
+        match self {
+            Action::Order => case.tries.order = Some(OrderEffort::Default),
+            Action::Effort => {
+                case.tries.order = case.tries.order.map(|_| OrderEffort::High);
+                case.options.pack.effort = Effort::High;
+                case.options.pack.work = None;
+            }
+            Action::InPlace => {
+                case.options.in_place = true;
+                case.lowering.kernels = Kernels::new(Preset::Standard);
+            }
+            Action::InPlaceAt(overwrites) => case.graph = overwriting(&case.graph, overwrites)?,
+            Action::Strided => {
+                case.lowering.kernels.preset = Preset::Strided;
+                case.tries.join = true;
+            }
+            Action::JoinConcats => case.tries.join = true,
+            Action::ReclaimInputs => case.options.reclaim_inputs = true,
+            Action::OutputsOutside => case.options.place.outputs = false,
+            Action::Align(align) => case.options.align = *align,
+            Action::NoGuards => {
+                let guards = &mut case.options.guards;
+                for guard in [
+                    &mut guards.inputs,
+                    &mut guards.params,
+                    &mut guards.constants,
+                    &mut guards.outputs,
+                ] {
+                    *guard = 0;
+                }
+            }
+            Action::Recompute { node, readers } => {
+                case.graph = recompute::again(&case.graph, *node, readers)?;
+            }
+            Action::Split { segments, parts } => {
+                case.graph = split::in_parts(&case.graph, segments, *parts)?;
+                case.tries.join = true;
+            }
+            Action::Smaller(variant) => case.graph = variants.get(*variant)?.graph.clone(),
+            Action::Half(values) => case.graph = half::halved(&case.graph, values)?,
+            Action::SecondBank(capacity) => {
+                let mut first = BankSpec::new("arena");
+                first.capacity = Some(*capacity);
+                case.options.banks = vec![first, BankSpec::new("second")];
+                case.spills = true;
+            }
+        }
+        Some(case)
+    }
+
+    /// How much it asks of whoever does it: the fewer, the rather. Actions of the same kind have the
+    /// same rank.
+    #[must_use]
+    pub fn rank(&self) -> u8 {
+        match self {
+            Action::Order => 0,
+            Action::JoinConcats => 1,
+            Action::Effort => 2,
+            Action::ReclaimInputs => 3,
+            Action::Align(_) => 4,
+            Action::NoGuards => 5,
+            Action::InPlace => 6,
+            Action::OutputsOutside => 7,
+            Action::Strided => 8,
+            Action::InPlaceAt(_) => 9,
+            Action::Recompute { .. } => 10,
+            Action::Split { .. } => 11,
+            Action::Half(_) => 12,
+            Action::Smaller(_) => 13,
+            Action::SecondBank(_) => 14,
+        }
+    }
+
+    /// Whether a run computes what it did before, all of it, in one arena.
+    #[must_use]
+    pub fn keeps_result(&self) -> bool {
+        !matches!(self, Action::Half(_) | Action::Smaller(_) | Action::SecondBank(_))
+    }
+
+    /// Whether it changes the graph, so that ids are others afterwards.
+    pub(super) fn changes_graph(&self) -> bool {
+        matches!(
+            self,
+            Action::InPlaceAt(_)
+                | Action::Recompute { .. }
+                | Action::Split { .. }
+                | Action::Smaller(_)
+                | Action::Half(_)
+        )
+    }
+
+    /// Of how many actions of this kind it is worth telling.
+    pub(super) fn most_alike(&self) -> usize {
+        match self {
+            Action::Recompute { .. } | Action::Half(_) => 2,
+            _ => 1,
+        }
+    }
+
+    /// What it costs, once both plans are known.
+    pub(super) fn cost(&self, before: &Settled, after: &Settled) -> Cost {
+        let graph = &before.case.graph;
+        match self {
+            Action::Order | Action::Effort | Action::JoinConcats | Action::ReclaimInputs => {
+                Cost::Nothing
+            }
+            Action::Align(_)
+            | Action::NoGuards
+            | Action::InPlace
+            | Action::Strided
+            | Action::InPlaceAt(_) => Cost::Kernels,
+            Action::OutputsOutside => {
+                let bytes = |value: &ValueId| graph.value(*value).native_size().known();
+                Cost::BytesElsewhere(graph.outputs().iter().filter_map(bytes).sum())
+            }
+            Action::Recompute { node, .. } => {
+                Cost::Elements(recompute::elements(graph, *node).unwrap_or(0))
+            }
+            Action::Split { segments, parts } => {
+                let parts = usize::try_from(*parts).unwrap_or(usize::MAX);
+                Cost::Steps(segments.iter().map(Vec::len).sum::<usize>() * (parts - 1))
+            }
+            Action::Half(_) | Action::Smaller(_) => Cost::Result,
+            Action::SecondBank(_) => Cost::BytesElsewhere(after.spilled_bytes()),
+        }
+    }
+}
+
+/// The graph with more overwrites declared.
+fn overwriting(graph: &Graph, overwrites: &[(NodeId, Overwrite)]) -> Option<Graph> {
+    let mut draft = super::draft::Draft::of(graph);
+    for (node, overwrite) in overwrites {
+        let at = draft.place_of(*node)?;
+        let Node { overwrites, .. } = draft.node_mut(at);
+        overwrites.push(*overwrite);
+    }
+    draft.finish()
+}

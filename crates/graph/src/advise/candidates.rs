@@ -1,0 +1,246 @@
+//! What is worth a try, given a plan and its peak.
+
+use plimsoll::explain::{Alive, Peak, Why, account, alive, peaks};
+use plimsoll::{Execution, Overwrite, Program, StepId, ValueId};
+
+use super::{Action, Settled, Variant, half, recompute, split};
+use crate::graph::{Graph, NodeId};
+use crate::kernels::Preset;
+use crate::op::Op;
+use crate::scheduled::ScheduledGraph;
+
+/// So many values of a peak are looked at one by one.
+const MOST_VALUES: usize = 8;
+
+/// Numbers of parts that are tried.
+const PARTS: [u64; 3] = [2, 4, 8];
+
+/// So many peaks are looked at where it takes the same at several to gain anything.
+const MOST_PEAKS: usize = 32;
+
+/// How high these are, in percent of the highest.
+const NEARLY: [u64; 2] = [95, 60];
+
+/// Alignments that are tried, instead of larger ones.
+const ALIGNS: [u64; 5] = [32, 16, 8, 4, 1];
+
+/// Everything that may help.
+pub(super) fn all(settled: &Settled, variants: &[Variant]) -> Vec<Action> {
+    let program = settled.program();
+    let mut actions = by_options(settled, &program);
+    actions.extend((0..variants.len()).map(Action::Smaller));
+    let Some(peak) = peaks(&settled.plan, 1).first().copied() else { return actions };
+    let account = account(&program, &settled.plan, peak.point);
+    let alive = alive(&program, &settled.plan, &account);
+    let moment = Moment { settled, program: &program, peak, alive: &alive };
+    actions.extend(moment.in_place());
+    actions.extend(moment.recomputed());
+    actions.extend(moment.split());
+    actions.extend(moment.halved());
+    actions.extend(moment.second_bank());
+    actions
+}
+
+/// Every way to rewrite the graph: each segment in two parts and in as many as there are rows, every cheap
+/// node made again for its last reader and for all but the first, everything in half precision.
+#[cfg(feature = "testing")]
+pub(super) fn rewrites(settled: &Settled) -> Vec<Action> {
+    let (graph, program) = (&settled.case.graph, settled.program());
+    let order: Vec<NodeId> =
+        settled.plan.schedule.iter().map(|step| program.node_of(*step)).collect();
+    let mut actions = Vec::new();
+    for at in 0..order.len() {
+        for segment in split::segments(graph, &order, at) {
+            let in_parts = |parts| Action::Split { segments: vec![segment.nodes.clone()], parts };
+            actions.extend([2, 3, 4].map(in_parts));
+        }
+    }
+    for node in graph.node_ids().filter(|node| recompute::elements(graph, *node).is_some()) {
+        let made = graph.node(node).outputs[0];
+        let reads = |other: &NodeId| graph.node(*other).inputs.contains(&made);
+        let readers: Vec<NodeId> = order.iter().copied().filter(reads).collect();
+        let last = |count: usize| readers[readers.len().saturating_sub(count)..].to_vec();
+        let later = [last(1), last(readers.len().saturating_sub(1))];
+        let later = later.into_iter().filter(|readers| !readers.is_empty());
+        actions.extend(later.map(|readers| Action::Recompute { node, readers }));
+    }
+    let all = vec![true; graph.values().len()];
+    let halves = half::candidates(graph, &settled.case.lowering.kernels, &all);
+    actions.extend((!halves.is_empty()).then_some(Action::Half(halves)));
+    actions.dedup();
+    actions
+}
+
+/// What can be done by asking for it.
+fn by_options(settled: &Settled, program: &ScheduledGraph<'_>) -> Vec<Action> {
+    let (case, options) = (&settled.case, &settled.case.options);
+    let mut actions = Vec::new();
+    let in_order = program.execution() == Execution::InOrder;
+    if case.tries.order.is_none() && in_order {
+        actions.push(Action::Order);
+    }
+    let is_best = settled.plan.derivation.optimal
+        && settled.best.ordering.as_ref().is_none_or(|o| o.schedule.is_settled);
+    if !is_best && options.pack.work.is_some() && case.tries.order.is_some() {
+        actions.push(Action::Effort);
+    }
+    let kernels = &case.lowering.kernels;
+    if !options.in_place || !kernels.overwrites() || !kernels.no_overwrites.is_empty() {
+        actions.push(Action::InPlace);
+    }
+    if kernels.preset == Preset::Standard && in_order {
+        actions.push(Action::Strided);
+    }
+    if !case.tries.join {
+        actions.push(Action::JoinConcats);
+    }
+    if options.place.inputs && !options.reclaim_inputs {
+        actions.push(Action::ReclaimInputs);
+    }
+    if options.place.outputs {
+        actions.push(Action::OutputsOutside);
+    }
+    let guards = &options.guards;
+    if [guards.inputs, guards.params, guards.constants, guards.outputs].iter().any(|g| *g > 0) {
+        actions.push(Action::NoGuards);
+    }
+    actions.extend(ALIGNS.into_iter().filter(|align| *align < options.align).map(Action::Align));
+    actions
+}
+
+/// The highest peak of a plan.
+struct Moment<'a> {
+    settled: &'a Settled,
+    program: &'a ScheduledGraph<'a>,
+    peak: Peak,
+    alive: &'a [Alive],
+}
+
+impl Moment<'_> {
+    fn graph(&self) -> &Graph {
+        &self.settled.case.graph
+    }
+
+    /// The node that runs at the peak.
+    fn node(&self) -> Option<NodeId> {
+        self.peak.step.map(|step| self.program.node_of(step))
+    }
+
+    /// Where in the schedule the peak is.
+    fn position(&self) -> usize {
+        usize::try_from(self.peak.point.0 / 2).unwrap_or(usize::MAX)
+    }
+
+    /// The nodes in the order in which they run.
+    fn order(&self) -> Vec<NodeId> {
+        let node = |step: &StepId| self.program.node_of(*step);
+        self.settled.plan.schedule.iter().map(node).collect()
+    }
+
+    /// Ops of which nobody knows what they do, whose output is as large as an input.
+    fn in_place(&self) -> Option<Action> {
+        let node = self.graph().node(self.node()?);
+        if node.op != Op::Custom || !self.settled.case.options.in_place {
+            return None;
+        }
+        let bytes = |value: ValueId| self.program.value(value).bytes;
+        let fits = |output: &ValueId, input: &ValueId| bytes(*output) == bytes(*input);
+        let output = node.outputs.first().copied().flatten()?;
+        let input = node.inputs.iter().flatten().find(|input| fits(&output, input))?;
+        let overwrite = Overwrite { output, input: *input, must: false };
+        Some(Action::InPlaceAt(vec![(self.node()?, overwrite)]))
+    }
+
+    /// For each value the nodes that read it after the peak, in order of their ids.
+    fn later_readers(&self) -> Vec<Vec<NodeId>> {
+        let mut readers = vec![Vec::new(); self.graph().values().len()];
+        let order = self.order();
+        let mut later = order.into_iter().skip(self.position() + 1).collect::<Vec<_>>();
+        later.sort_unstable();
+        for node in later {
+            for value in self.graph().node(node).inputs.iter().flatten() {
+                let known: &mut Vec<NodeId> = &mut readers[value.index()];
+                if known.last() != Some(&node) {
+                    known.push(node);
+                }
+            }
+        }
+        readers
+    }
+
+    /// Values that wait for somebody later, and are cheap to make.
+    fn recomputed(&self) -> Vec<Action> {
+        let later = self.later_readers();
+        let waiting = self.alive.iter().filter(|alive| matches!(alive.why, Why::Waits { .. }));
+        let made = waiting.flat_map(|alive| {
+            // What was taken over in place was made by several nodes.
+            std::iter::once(alive.value).chain(alive.views.iter().copied())
+        });
+        let mut actions = Vec::new();
+        for value in made {
+            let Some(node) = self.graph().producer(value) else { continue };
+            let readers = later[value.index()].clone();
+            if !readers.is_empty() && recompute::elements(self.graph(), node).is_some() {
+                actions.push(Action::Recompute { node, readers });
+            }
+        }
+        actions.truncate(MOST_VALUES);
+        actions
+    }
+
+    /// Steps that could be done in parts: the one of the peak alone, and around the peak those with
+    /// most between them, with those around others that are nearly as high.
+    fn split(&self) -> Vec<Action> {
+        let order = self.order();
+        let at =
+            |peak: &Peak| usize::try_from(peak.point.0 / 2).ok().filter(|at| *at < order.len());
+        let Some(position) = at(&self.peak) else { return Vec::new() };
+        let mut tried: Vec<Vec<Vec<NodeId>>> = Vec::new();
+        let here = split::segments(self.graph(), &order, position);
+        let alone = here.iter().find(|segment| segment.nodes.len() == 1);
+        tried.extend(alone.map(|segment| vec![segment.nodes.clone()]));
+        let peaks = peaks(&self.settled.plan, MOST_PEAKS);
+        for percent in NEARLY {
+            let percents = |bytes: u64, percent: u64| u128::from(bytes) * u128::from(percent);
+            let least = percents(self.peak.bytes, percent);
+            let high = peaks.iter().filter(|peak| percents(peak.bytes, 100) >= least);
+            let mut segments: Vec<Vec<NodeId>> = Vec::new();
+            for position in high.filter_map(at) {
+                let mut around = split::segments(self.graph(), &order, position);
+                around.retain(|segment| {
+                    !segments.iter().flatten().any(|node| segment.nodes.contains(node))
+                });
+                segments.extend(around.into_iter().next().map(|segment| segment.nodes));
+            }
+            if !segments.is_empty() && !tried.contains(&segments) {
+                tried.push(segments);
+            }
+        }
+        let in_parts = |segments: Vec<Vec<NodeId>>| {
+            PARTS.map(|parts| Action::Split { segments: segments.clone(), parts })
+        };
+        tried.into_iter().flat_map(in_parts).collect()
+    }
+
+    /// What is there at the peak in half precision, and everything.
+    fn halved(&self) -> Vec<Action> {
+        let members = &self.settled.plan.derivation.members;
+        let buffer = |value: ValueId| members[value.index()].map(|member| member.buffer);
+        let there: Vec<_> = self.alive.iter().filter_map(|alive| buffer(alive.value)).collect();
+        let is_there = |value: ValueId| buffer(value).is_some_and(|buffer| there.contains(&buffer));
+        let at_peak: Vec<bool> = self.graph().value_ids().map(is_there).collect();
+        let all = vec![true; at_peak.len()];
+        let kernels = &self.settled.case.lowering.kernels;
+        let half = |wanted: &[bool]| half::candidates(self.graph(), kernels, wanted);
+        let (at_peak, all) = (half(&at_peak), half(&all));
+        let both = if at_peak == all { vec![all] } else { vec![at_peak, all] };
+        both.into_iter().filter(|values| !values.is_empty()).map(Action::Half).collect()
+    }
+
+    /// Half of the arena elsewhere.
+    fn second_bank(&self) -> Option<Action> {
+        let capacity = self.settled.arena_bytes() / 2;
+        let alone = self.settled.case.options.banks.is_empty();
+        (alone && capacity > 0).then_some(Action::SecondBank(capacity))
+    }
+}

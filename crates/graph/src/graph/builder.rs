@@ -1,0 +1,229 @@
+//! The way to make a graph: values first, then nodes on them, and a check of the whole at the end.
+
+use std::collections::{HashMap, HashSet};
+
+use plimsoll::{Execution, Role, Storage, ValueId};
+
+use super::check::check;
+use super::error::{GraphError, NodeFault, ValueFault};
+use super::{Graph, Node, NodeId, Value};
+use crate::dtype::Dtype;
+use crate::op::Op;
+use crate::shape::Shape;
+
+/// A graph that is being made.
+///
+/// ```
+/// use plimsoll::{Dtype, GraphBuilder, Op};
+///
+/// let mut graph = GraphBuilder::new();
+/// let x = graph.input("x", Dtype::F32, [16])?;
+/// let y = graph.op("y", Op::Unary, &[x], Dtype::F32, [16])?;
+/// graph.output(y);
+/// let graph = graph.finish()?;
+/// assert_eq!(graph.nodes().len(), 1);
+/// # Ok::<(), plimsoll::GraphError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct GraphBuilder {
+    values: Vec<Value>,
+    nodes: Vec<Node>,
+    outputs: Vec<ValueId>,
+    execution: Execution,
+    value_names: HashMap<String, ValueId>,
+    node_names: HashSet<String>,
+}
+
+impl Default for GraphBuilder {
+    fn default() -> Self {
+        GraphBuilder {
+            values: Vec::new(),
+            nodes: Vec::new(),
+            outputs: Vec::new(),
+            execution: Execution::InOrder,
+            value_names: HashMap::new(),
+            node_names: HashSet::new(),
+        }
+    }
+}
+
+impl From<&Graph> for GraphBuilder {
+    /// The same graph again, to declare more of it. Ids are as before.
+    fn from(graph: &Graph) -> Self {
+        GraphBuilder {
+            values: graph.values.clone(),
+            nodes: graph.nodes.clone(),
+            outputs: graph.outputs.clone(),
+            execution: graph.execution,
+            value_names: graph.names.clone(),
+            node_names: graph.nodes.iter().map(|node| node.name.clone()).collect(),
+        }
+    }
+}
+
+impl GraphBuilder {
+    /// An empty graph, which executes in order.
+    #[must_use]
+    pub fn new() -> Self {
+        GraphBuilder::default()
+    }
+
+    /// Says in which order nodes run.
+    pub fn execution(&mut self, execution: Execution) {
+        self.execution = execution;
+    }
+
+    /// Adds a value.
+    pub fn value(&mut self, value: Value) -> Result<ValueId, GraphError> {
+        if value.name.is_empty() {
+            return Err(GraphError::value("", ValueFault::NoName));
+        }
+        let id = ValueId::new(self.values.len());
+        if self.value_names.contains_key(&value.name) {
+            return Err(GraphError::value(&value.name, ValueFault::Duplicate));
+        }
+        self.value_names.insert(value.name.clone(), id);
+        self.values.push(value);
+        Ok(id)
+    }
+
+    /// Adds what the caller fills before every run.
+    pub fn input(
+        &mut self,
+        name: &str,
+        dtype: Dtype,
+        shape: impl Into<Shape>,
+    ) -> Result<ValueId, GraphError> {
+        self.value(Value::new(name, dtype, shape).with_role(Role::Input))
+    }
+
+    /// Adds a weight.
+    pub fn param(
+        &mut self,
+        name: &str,
+        dtype: Dtype,
+        shape: impl Into<Shape>,
+    ) -> Result<ValueId, GraphError> {
+        self.value(Value::new(name, dtype, shape).with_role(Role::Param))
+    }
+
+    /// Adds a constant of the program.
+    pub fn constant(
+        &mut self,
+        name: &str,
+        dtype: Dtype,
+        shape: impl Into<Shape>,
+    ) -> Result<ValueId, GraphError> {
+        self.value(Value::new(name, dtype, shape).with_role(Role::Constant))
+    }
+
+    /// Adds what survives from run to run.
+    pub fn state(
+        &mut self,
+        name: &str,
+        dtype: Dtype,
+        shape: impl Into<Shape>,
+    ) -> Result<ValueId, GraphError> {
+        self.value(Value::new(name, dtype, shape).with_storage(Storage::Persistent))
+    }
+
+    /// Adds a value and the node of the same name that makes it.
+    pub fn op(
+        &mut self,
+        name: &str,
+        op: Op,
+        inputs: &[ValueId],
+        dtype: Dtype,
+        shape: impl Into<Shape>,
+    ) -> Result<ValueId, GraphError> {
+        let value = self.value(Value::new(name, dtype, shape))?;
+        self.node(Node::new(name, op, inputs, &[value]))?;
+        Ok(value)
+    }
+
+    /// Adds a node.
+    pub fn node(&mut self, node: Node) -> Result<NodeId, GraphError> {
+        if node.name.is_empty() {
+            return Err(GraphError::node("", NodeFault::NoName));
+        }
+        if !self.node_names.insert(node.name.clone()) {
+            return Err(GraphError::node(&node.name, NodeFault::Duplicate));
+        }
+        self.nodes.push(node);
+        Ok(NodeId::new(self.nodes.len() - 1))
+    }
+
+    /// A value that was added, to declare more of it.
+    ///
+    /// # Panics
+    /// If it was not added here.
+    pub fn value_mut(&mut self, value: ValueId) -> &mut Value {
+        &mut self.values[value.index()]
+    }
+
+    /// A node that was added, to declare more of it.
+    ///
+    /// # Panics
+    /// If it was not added here.
+    pub fn node_mut(&mut self, node: NodeId) -> &mut Node {
+        &mut self.nodes[node.index()]
+    }
+
+    /// Says that a value must be there when a run is over.
+    pub fn output(&mut self, value: ValueId) {
+        self.outputs.push(value);
+    }
+
+    /// The operands of these names; an empty name is an optional operand that is absent.
+    pub fn operands<S: AsRef<str>>(
+        &self,
+        node: &str,
+        names: &[S],
+    ) -> Result<Vec<Option<ValueId>>, GraphError> {
+        let find = |name: &S| match name.as_ref() {
+            "" => Ok(None),
+            name => self.value_names.get(name).copied().map(Some).ok_or_else(|| {
+                GraphError::node(node, NodeFault::UnknownValue { what: name.to_owned() })
+            }),
+        };
+        names.iter().map(find).collect()
+    }
+
+    /// The value of that name.
+    #[must_use]
+    pub fn value_by_name(&self, name: &str) -> Option<ValueId> {
+        self.value_names.get(name).copied()
+    }
+
+    /// Checks the graph.
+    pub fn finish(self) -> Result<Graph, GraphError> {
+        let mut names = self.value_names;
+        for (index, value) in self.values.iter().enumerate() {
+            // A name may have been changed since the value was added.
+            if names.get(&value.name) != Some(&ValueId::new(index)) {
+                names = renamed(&self.values)?;
+                break;
+            }
+        }
+        let producers = vec![None; self.values.len()];
+        let graph = Graph {
+            values: self.values,
+            nodes: self.nodes,
+            outputs: self.outputs,
+            execution: self.execution,
+            names,
+            producers,
+        };
+        check(graph)
+    }
+}
+
+fn renamed(values: &[Value]) -> Result<HashMap<String, ValueId>, GraphError> {
+    let mut names = HashMap::new();
+    for (index, value) in values.iter().enumerate() {
+        if names.insert(value.name.clone(), ValueId::new(index)).is_some() {
+            return Err(GraphError::value(&value.name, ValueFault::Duplicate));
+        }
+    }
+    Ok(names)
+}

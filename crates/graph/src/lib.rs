@@ -1,0 +1,44 @@
+//! Graphs of tensor operations, and how they become programs that Plimsoll plans.
+//!
+//! A [`Graph`] says what nodes do to memory: [`effect`] is the one table of what each kind of
+//! operation does. A [`ScheduledGraph`] is a graph with an order, which is a
+//! [`Program`](plimsoll::Program). [`best`] looks for the order and the copies that can be done
+//! without, and [`advise`] says what else would lower the arena.
+
+pub mod advise;
+pub mod annotate;
+pub mod at_sizes;
+mod best;
+mod concat;
+mod donate;
+mod dtype;
+pub mod effect;
+mod graph;
+mod kernels;
+mod op;
+mod order;
+mod scheduled;
+pub mod shape;
+#[cfg(feature = "testing")]
+pub mod testing;
+pub mod text;
+pub mod training_json;
+mod width;
+
+pub use best::{Best, Tries, best, best_watched};
+pub use concat::{
+    JoinError, Joined, concat_candidates, join_concats, joined_as_told, moved_bytes,
+    without_concats,
+};
+pub use donate::{Donation, DonationError, donate};
+pub use dtype::{Class, Dtype, UnknownDtype, packed_bytes};
+pub use graph::{
+    Alias, Aliases, Bytes, End, Graph, GraphBuilder, GraphError, Node, NodeFault, NodeId, Value,
+    ValueFault, Window,
+};
+pub use kernels::{BadSelector, Kernels, Preset, Selector, no_reuse, selected_nodes};
+pub use op::{Cut, Op};
+pub use order::{OrderError, order_by_names, topological_order};
+pub use scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
+pub use shape::{Dim, Elements, Expr, Fact, Int, Numbers, Shape};
+pub use width::{UnknownWidth, Width};

@@ -1,0 +1,15 @@
+//! Random graphs, a machine that executes them, and the bodies of fuzz targets; behind the feature
+//! `testing`.
+//!
+//! - [`random_graph`]: valid by construction, with everything that can be declared;
+//! - [`Machine`]: runs what the nodes of a graph compute, with every value apart and in the bytes of
+//!   a plan, and compares;
+//! - [`fuzz_plim`] and the like: the bodies of fuzz targets.
+
+mod fuzz;
+mod machine;
+mod random;
+
+pub use fuzz::{assert_plans_are_right, fuzz_plan_json, fuzz_plim, fuzz_seeds, fuzz_training_json};
+pub use machine::{Index, Kernel, Machine, Tensors, Wrong, family_kernel, ints, mix};
+pub use random::random_graph;

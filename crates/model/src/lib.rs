@@ -1,0 +1,24 @@
+//! Models: operators on tensors before any shape is known, and how their shapes are found.
+//!
+//! An importer makes a [`Model`]. [`facts`] goes through it node by node. Of every tensor it keeps a
+//! [`Fact`](plimsoll_graph::Fact): its type, its shape and, if they are few and follow from what is
+//! known, its elements, since shapes are themselves computed by nodes. `rules` says what follows for the
+//! type and shape of a node's outputs, one kind of operators after the other; `arithmetic` says what
+//! follows for their elements. [`infer`] makes a [`Graph`](plimsoll_graph::Graph) of what was found, and
+//! [`range`] does so for all sizes of a range of dims at once.
+
+mod arithmetic;
+mod family;
+mod infer;
+mod lower;
+mod model;
+pub mod range;
+mod rules;
+
+pub use infer::{BindingFault, Bindings, Branch, Refused, ShapeError, facts, statics};
+pub use lower::{Inferred, infer};
+pub use model::{
+    Attention, Axis, Binary, Body, Branches, Content, Convolution, Custom, Effects, Iteration,
+    Model, ModelNode, Operator, Origin, Padding, Pool, Pooling, Recurrence, Reduce, Reduction,
+    Resize, Sizing, Tensor, TensorId, Unary, Variadic, Windows,
+};

@@ -1,0 +1,141 @@
+//! What follows for the types and shapes of a node's outputs from what is known of its inputs.
+//!
+//! Everything that is said holds in every run in which the node runs at all; where something is not
+//! known, less is said. There is a file for each family of operators. The `match` has no wildcard,
+//! so that a new operator does not compile until its rule is stated.
+
+mod along;
+mod einsum;
+mod elementwise;
+mod fill;
+mod images;
+mod larger;
+mod operands;
+pub(crate) mod parts;
+mod places;
+mod products;
+#[cfg(test)]
+mod tests;
+mod views;
+mod windows;
+
+use plimsoll_graph::Fact;
+
+use crate::model::Operator;
+
+/// The inputs of a node: what is known of each, `None` for an operand that is absent.
+pub(crate) type Inputs<'a> = [Option<&'a Fact>];
+
+/// What is known of each output, without elements; the error says what does not fit.
+///
+/// Control flow is not for here: it follows from its bodies.
+pub(crate) fn outputs(
+    operator: &Operator,
+    inputs: &Inputs<'_>,
+    outputs: usize,
+) -> Result<Vec<Fact>, String> {
+    let mut facts = match operator {
+        Operator::Unary(function) => elementwise::unary(*function, inputs),
+        Operator::Binary(function) => elementwise::binary(*function, inputs),
+        Operator::Variadic(_) => elementwise::variadic(inputs),
+        Operator::Where => elementwise::choice(inputs),
+        Operator::Cast(dtype) => elementwise::cast(inputs, Some(*dtype)),
+        Operator::CastLike => elementwise::cast_like(inputs),
+        Operator::BitCast(dtype) => elementwise::bit_cast(inputs, *dtype),
+        Operator::Quantize(dtype) => elementwise::quantize(inputs, *dtype),
+        Operator::Dequantize(dtype) => elementwise::dequantize(inputs, *dtype),
+        Operator::DynamicQuantize => elementwise::dynamic_quantize(inputs),
+        Operator::Dropout => elementwise::dropout(inputs),
+        Operator::Identity
+        | Operator::Clip
+        | Operator::ReverseSequence
+        | Operator::Trilu
+        | Operator::ScatterElements { .. }
+        | Operator::ScatterNd
+        | Operator::TensorScatter
+        | Operator::Cumulate { .. }
+        | Operator::Softmax
+        | Operator::Norm
+        | Operator::LocalNorm
+        | Operator::RotaryEmbedding => elementwise::same(inputs),
+
+        Operator::Fill { dtype, .. } => fill::fill(inputs, *dtype),
+        Operator::Range => fill::range(inputs),
+        Operator::EyeLike(dtype) | Operator::RandomLike(dtype) | Operator::Bernoulli(dtype) => {
+            fill::shaped_like(inputs, *dtype)
+        }
+        Operator::Random { dtype, dims } => Ok(fill::random(*dtype, dims)),
+        Operator::Multinomial { dtype, samples } => fill::multinomial(inputs, *dtype, *samples),
+        Operator::SignalWindow(dtype) => fill::signal_window(inputs, *dtype),
+        Operator::Shape { start, end } => fill::shape(inputs, *start, *end),
+        Operator::Size => fill::size(inputs),
+
+        Operator::Reshape { allow_zero } => views::reshape(inputs, *allow_zero),
+        Operator::Squeeze => views::squeeze(inputs),
+        Operator::Unsqueeze => views::unsqueeze(inputs),
+        Operator::Flatten { axis } => views::flatten(inputs, *axis),
+        Operator::Transpose(perm) => views::transpose(inputs, perm.as_deref()),
+        Operator::Expand => views::expand(inputs),
+        Operator::DepthToSpace { block } => views::depth_to_space(inputs, *block),
+        Operator::SpaceToDepth { block } => views::space_to_depth(inputs, *block),
+        Operator::Slice => parts::slice(inputs),
+        Operator::Split { axis } => parts::split(inputs, *axis, outputs),
+        Operator::Concat { axis } => parts::concat(inputs, *axis),
+        Operator::Tile => parts::tile(inputs),
+        Operator::Pad => parts::pad(inputs),
+        Operator::CenterCropPad(axes) => parts::center_crop_pad(inputs, axes.as_deref()),
+
+        Operator::Gather { axis } => places::gather(inputs, *axis),
+        Operator::GatherElements { axis } => places::gather_elements(inputs, *axis),
+        Operator::GatherNd { batch_dims } => places::gather_nd(inputs, *batch_dims),
+        Operator::OneHot { axis } => places::one_hot(inputs, *axis),
+        Operator::NonZero => places::non_zero(inputs),
+        Operator::Compress { axis } => places::compress(inputs, *axis),
+        Operator::Unique { axis } => places::unique(inputs, *axis),
+        Operator::TopK { axis } => places::top_k(inputs, *axis),
+        Operator::NonMaxSuppression => places::non_max_suppression(inputs),
+
+        Operator::MatMul => products::matmul(inputs),
+        Operator::MatMulInteger => products::matmul_integer(inputs),
+        Operator::QuantizedMatMul => products::quantized_matmul(inputs),
+        Operator::Gemm { transpose_a, transpose_b } => {
+            products::gemm(inputs, *transpose_a, *transpose_b)
+        }
+        Operator::Einsum { equation } => einsum::einsum(inputs, equation),
+
+        Operator::Conv(conv) | Operator::DeformConv(conv) => windows::conv(inputs, conv),
+        Operator::ConvInteger(conv) => windows::conv_integer(inputs, conv),
+        Operator::QuantizedConv(conv) => windows::quantized_conv(inputs, conv),
+        Operator::ConvTranspose { conv, output_padding, output_dims } => {
+            windows::conv_transpose(inputs, conv, output_padding, output_dims.as_deref())
+        }
+        Operator::CausalConv => windows::causal_conv(inputs),
+        Operator::Pool(pool) => windows::pool(inputs, pool),
+        Operator::GlobalPool => windows::global_pool(inputs),
+        Operator::MaxUnpool(windows) => windows::max_unpool(inputs, windows),
+        Operator::Col2Im(_) => windows::col2im(inputs),
+
+        Operator::RoiAlign { height, width } => images::roi_align(inputs, *height, *width),
+        Operator::GridSample => images::grid_sample(inputs),
+        Operator::AffineGrid => images::affine_grid(inputs),
+        Operator::Resize(resize) => images::resize(inputs, resize),
+
+        Operator::Reduce(reduce) => along::reduce(inputs, *reduce),
+        Operator::ArgReduce { axis, keep_dims } => along::arg_reduce(inputs, *axis, *keep_dims),
+        Operator::BatchNorm => along::batch_norm(inputs),
+        Operator::LayerNorm { axis } => along::layer_norm(inputs, *axis),
+
+        Operator::Recurrent(layer) => larger::recurrent(inputs, *layer),
+        Operator::Attention(attention) => larger::attention(inputs, *attention),
+        Operator::Fourier { one_sided, inverse } => larger::fourier(inputs, *one_sided, *inverse),
+        Operator::ShortFourier { one_sided } => larger::short_fourier(inputs, *one_sided),
+        Operator::MelWeights(dtype) => larger::mel_weights(inputs, *dtype),
+        Operator::Loss { reduced } => larger::loss(inputs, *reduced),
+        Operator::Det => larger::det(inputs),
+
+        Operator::If(_) | Operator::Loop(_) | Operator::Scan(_) => Ok(Vec::new()),
+        Operator::Custom(custom) => Ok(larger::custom(inputs, custom)),
+    }?;
+    facts.resize(outputs, Fact::default());
+    Ok(facts)
+}

@@ -1,0 +1,91 @@
+//! What rules read of operands, and the facts they make.
+
+use plimsoll_graph::shape::dims::{MOST_AXES, axes_of};
+use plimsoll_graph::{Dim, Dtype, Fact, Int, Shape};
+
+use super::Inputs;
+
+/// What is known of each output; the error says what does not fit.
+pub(super) type Facts = Result<Vec<Fact>, String>;
+
+/// An operand that must be there.
+pub(super) fn operand<'a>(inputs: &Inputs<'a>, index: usize) -> Result<&'a Fact, String> {
+    optional(inputs, index).ok_or_else(|| format!("operand {index} is missing"))
+}
+
+/// An operand that may be absent.
+pub(super) fn optional<'a>(inputs: &Inputs<'a>, index: usize) -> Option<&'a Fact> {
+    inputs.get(index).copied().flatten()
+}
+
+/// A tensor of this type and these dims, as far as they are known.
+pub(super) fn made(dtype: Option<Dtype>, dims: Option<Vec<Dim>>) -> Fact {
+    Fact { dtype, shape: dims.map(Shape), numbers: None }
+}
+
+/// A tensor of the type and the dims of another.
+pub(super) fn like(fact: &Fact) -> Fact {
+    Fact { numbers: None, ..fact.clone() }
+}
+
+/// The dims of an operand that has so many; unknown ones if nothing is known of them.
+pub(super) fn dims_of_rank(fact: &Fact, rank: usize) -> Result<Vec<Dim>, String> {
+    match fact.dims() {
+        None => Ok(vec![Dim::Unknown; rank]),
+        Some(dims) if dims.len() == rank => Ok(dims.to_vec()),
+        Some(dims) => Err(format!("{} axes, not {rank}", dims.len())),
+    }
+}
+
+/// The length of an operand with one axis.
+pub(super) fn length(fact: &Fact) -> Dim {
+    match fact.dims() {
+        Some([length]) => *length,
+        _ => Dim::Unknown,
+    }
+}
+
+/// The numbers of an operand, if it is known how many there are.
+pub(super) fn list(fact: &Fact) -> Option<Vec<Int>> {
+    if let Some(ints) = fact.ints() {
+        return Some(ints.to_vec());
+    }
+    match length(fact) {
+        Dim::Known(length) if length <= MOST_AXES => Some(vec![Int::ANY; length as usize]),
+        _ => None,
+    }
+}
+
+/// Whether an operand is known to have no elements.
+pub(super) fn is_empty(fact: &Fact) -> bool {
+    fact.dims().is_some_and(|dims| dims.contains(&Dim::Known(0)))
+}
+
+/// The one number of an operand.
+pub(super) fn scalar(fact: &Fact) -> Int {
+    match fact.ints() {
+        Some([int]) => *int,
+        _ => Int::ANY,
+    }
+}
+
+/// The dim that a number says.
+pub(super) fn dim_in(int: Int) -> Result<Dim, String> {
+    match int.known() {
+        Some(dim) if dim < 0 => Err(format!("a dim of {dim}")),
+        _ => Ok(Dim::from(int)),
+    }
+}
+
+/// The dims that the numbers of an operand say, if it is known how many there are.
+pub(super) fn dims_in(fact: &Fact) -> Result<Option<Vec<Dim>>, String> {
+    list(fact).map(|ints| ints.into_iter().map(dim_in).collect()).transpose()
+}
+
+/// The axes that the numbers of an operand say, if all are known.
+pub(super) fn axes_in(fact: &Fact, rank: usize) -> Result<Option<Vec<usize>>, String> {
+    if is_empty(fact) {
+        return Ok(Some(Vec::new()));
+    }
+    fact.known_ints().map(|axes| axes_of(&axes, rank)).transpose()
+}

@@ -1,0 +1,160 @@
+//! `plimsoll.plan/1`: the plan as one JSON object, and back.
+//!
+//! No time stamps and no durations: the same plan is the same bytes, and what is read and written
+//! again is the same bytes too. Values and steps go by name, and by number too where a name stands
+//! for two of them ([`names`]).
+
+mod claims;
+mod file;
+mod names;
+mod read;
+
+use std::collections::BTreeMap;
+
+pub use claims::{FalseClaim, false_claims, unreserved};
+pub use file::{BankRow, BufferRow, GapRow, PlanFile, ScratchRow, ValueRow};
+use names::Names;
+use plimsoll_pack::{Gap, Limit};
+pub use read::{PlanFileRead, PlanReadError, read_plan, read_plan_file};
+
+use crate::follows::follows;
+use crate::ids::{BankId, StepId, ValueId};
+use crate::plan;
+use crate::plan::{Bank, Place, Plan, Slot};
+use crate::program::{Layout, Program, Role, Storage, root_of};
+use crate::totals::Totals;
+
+/// What the `format` key says.
+pub const PLAN_FORMAT: &str = "plimsoll.plan/1";
+
+/// The key of the bound over all orders.
+const ORDER_BOUND: &str = "schedule_lower_bound_bytes";
+
+/// What the command line or another caller wants to be told beside the plan: the options and
+/// bindings that made it, by name.
+pub type Told = BTreeMap<String, serde_json::Value>;
+
+/// The plan as JSON, one value a line.
+/// `found` is what else is known of it, under keys of its own.
+///
+/// # Panics
+/// Never: names and numbers can always be written.
+#[must_use]
+pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told, mut found: Told) -> String {
+    if let Some(bound) = plan.derivation.order_bound_bytes {
+        found.insert(ORDER_BOUND.to_owned(), bound.into());
+    }
+    let totals = Totals::new(program, plan);
+    let is_view = |value| program.value(value).view_of.is_some();
+    let follows = follows(plan, is_view);
+    let names = Names::of(program, plan.banks.iter().map(|bank| bank.name.clone()));
+    let name = |value: ValueId| names.values[value.index()].clone();
+    let step_name = |step: StepId| names.steps[step.index()].clone();
+    let bank_name = |bank: BankId| names.banks[bank.index()].clone();
+    let value = |index: usize| {
+        let (id, place) = (ValueId::new(index), plan.places[index]);
+        let info = program.value(id);
+        let slot = if let Place::Bank(slot) = place { Some(slot) } else { None };
+        let member = plan.derivation.members.get(index).copied().flatten();
+        let root = match (place, info.view_of) {
+            (_, Some(_)) => Some(root_of(program, id)),
+            (Place::Outside { root, offset }, None) => {
+                Some((root, Layout { first: offset, rows: None }))
+            }
+            _ => None,
+        };
+        let rows = root.and_then(|(_, layout)| layout.rows);
+        ValueRow {
+            name: name(id),
+            bank: slot.map(|s| bank_name(s.bank)),
+            offset: slot.map(|s| s.offset),
+            bytes: info.bytes,
+            at_most: program.is_limit(id),
+            slot_bytes: slot.map(|s| s.reserved).filter(|bytes| *bytes != info.bytes),
+            start: member.map(|m| m.live.start.0),
+            end: member.map(|m| m.live.end.0),
+            storage: storage(place, info.storage).to_owned(),
+            role: role(info.role).map(str::to_owned),
+            root: root.map(|(root, _)| name(root)),
+            root_offset: root.map(|(_, layout)| layout.first),
+            row_bytes: rows.map(|rows| rows.bytes),
+            pitch_bytes: rows.map(|rows| rows.pitch),
+            buffer: member.map(|m| m.buffer.0),
+            in_place_of: member.and_then(|m| m.took_over).map(name),
+            follows: follows[index].iter().copied().map(name).collect(),
+        }
+    };
+    let scratch = |(index, slot): (usize, &Option<Slot>)| {
+        let step = step_name(StepId::new(index));
+        slot.map(|s| ScratchRow { step, bank: bank_name(s.bank), offset: s.offset, bytes: s.bytes })
+    };
+    let bank = |(index, bank): (usize, &Bank)| BankRow {
+        name: bank_name(BankId::new(index)),
+        bytes: bank.bytes,
+        capacity: bank.capacity,
+    };
+    let file = PlanFile {
+        format: PLAN_FORMAT.to_owned(),
+        arena_bytes: totals.arena_bytes,
+        lower_bound_bytes: totals.lower_bound_bytes,
+        status: if plan.derivation.optimal { "optimal" } else { "feasible" }.to_owned(),
+        limit: plan.derivation.limit.map(|limit| limit.name().to_owned()),
+        reproducible: (plan.derivation.limit == Some(Limit::Stopped)).then_some(false),
+        unshared_bytes: totals.unshared_bytes,
+        saved_bytes: totals.saved_bytes(),
+        buffers_bytes: totals.buffers_bytes,
+        weights_bytes: totals.weights_bytes,
+        static_bytes: totals.static_bytes,
+        inputs_bytes: totals.inputs_bytes,
+        outputs_bytes: totals.outputs_bytes,
+        won_by: plan.derivation.won_by.clone(),
+        align: plan.align,
+        found,
+        options,
+        banks: plan.banks.iter().enumerate().map(bank).collect(),
+        schedule: plan.schedule.iter().copied().map(step_name).collect(),
+        values: (0..plan.places.len()).map(value).collect(),
+        scratch: plan.scratch.iter().enumerate().filter_map(scratch).collect(),
+        buffers: plan.derivation.buffers.iter().map(|buffer| packed(buffer, bank_name)).collect(),
+    };
+    serde_json::to_string_pretty(&file).expect("names and numbers") + "\n"
+}
+
+/// A buffer as a row.
+fn packed(buffer: &plan::Buffer, bank_name: impl Fn(BankId) -> String) -> BufferRow {
+    let plan::Buffer { slot, live, align, gaps } = buffer;
+    let gap = |gap: &Gap| GapRow {
+        start: gap.life.start,
+        end: gap.life.end,
+        window: gap.window.map(|window| (window.lo, window.hi)),
+    };
+    BufferRow {
+        bank: bank_name(slot.bank),
+        offset: slot.offset,
+        bytes: slot.bytes,
+        start: live.start.0,
+        end: live.end.0,
+        align: *align,
+        gaps: gaps.iter().map(gap).collect(),
+    }
+}
+
+fn storage(place: Place, storage: Storage) -> &'static str {
+    match (place, storage) {
+        (Place::Elided, _) => "elided",
+        (Place::External | Place::Outside { .. }, _) => "external",
+        (Place::Bank(_), Storage::Persistent) => "persistent",
+        (Place::Bank(_), Storage::Shared) => "shared",
+        (Place::Bank(_), _) => "arena",
+    }
+}
+
+fn role(role: Role) -> Option<&'static str> {
+    match role {
+        Role::Input => Some("input"),
+        Role::Param => Some("param"),
+        Role::Constant => Some("constant"),
+        Role::Static => Some("static"),
+        Role::Temporary => None,
+    }
+}

@@ -1,0 +1,80 @@
+//! Which steps come before which in every order of a program.
+//!
+//! A step comes behind
+//! - the steps that it is declared to be [after](Program::after), and those that data
+//!   [flow from](Program::flows_from);
+//! - whoever wrote bytes that it reads, and whoever read or wrote bytes that it writes, before it in the
+//!   program's own order: which of two writers is the last is what the program means;
+//! - the step with which one of its accesses begins; and the step until which an access lasts comes
+//!   behind the step that makes it.
+//!
+//! Bytes are looked at by [class](crate::liveness::classes), so that parts of a value that are written or
+//! read on their own, strided ones too, are ordered on their own. Cost: that of the classes, and the uses
+//! of every class.
+
+use crate::door::Checked;
+use crate::home::Home;
+use crate::ids::StepId;
+use crate::liveness::classes::classes;
+use crate::liveness::uses::{Use, uses};
+use crate::options::Options;
+use crate::program::{AccessKind, Until};
+
+/// For every step those that come before it; sorted, without repetition.
+pub(crate) fn dependences(checked: &Checked<'_>) -> Vec<Vec<StepId>> {
+    let mut before = declared(checked);
+    // Wherever values live, data flow through them.
+    let everywhere = vec![Home::Packed; checked.values.len()];
+    for uses in uses(checked, &everywhere, &Options::default()) {
+        for class in classes(checked, &uses) {
+            let touched = class.uses.iter().map(|index| &uses[*index]);
+            add_flow(checked, touched.collect(), &mut before);
+        }
+    }
+    for (step, before) in before.iter_mut().enumerate() {
+        before.sort_unstable();
+        before.dedup();
+        before.retain(|other| other.index() != step);
+    }
+    before
+}
+
+/// What is declared, and what follows from when accesses begin and are over.
+fn declared(checked: &Checked<'_>) -> Vec<Vec<StepId>> {
+    let program = checked.program;
+    let mut before: Vec<Vec<StepId>> = Vec::with_capacity(checked.steps());
+    for step in (0..checked.steps()).map(StepId::new) {
+        let mut waits = program.after(step).into_owned();
+        waits.extend(program.flows_from(step).iter());
+        before.push(waits);
+    }
+    for step in (0..checked.steps()).map(StepId::new) {
+        for access in program.accesses(step).iter() {
+            before[step.index()].extend(access.from);
+            if let Until::After(later) = access.until {
+                before[later.index()].push(step);
+            }
+        }
+    }
+    before
+}
+
+/// Adds what follows from the uses of bytes of one class.
+fn add_flow(checked: &Checked<'_>, uses: Vec<&Use>, before: &mut [Vec<StepId>]) {
+    let mut touches: Vec<_> = uses.into_iter().filter_map(Use::touch).collect();
+    let phase = |kind: AccessKind| kind == AccessKind::Write;
+    touches.sort_by_key(|touch| (checked.position[touch.step.index()], phase(touch.kind)));
+    let mut writer: Option<StepId> = None;
+    let mut readers: Vec<StepId> = Vec::new();
+    for touch in touches {
+        let waits = &mut before[touch.step.index()];
+        waits.extend(writer);
+        match touch.kind {
+            AccessKind::Read => readers.push(touch.step),
+            AccessKind::Write => {
+                waits.append(&mut readers);
+                writer = Some(touch.step);
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The plan as tab-separated rows: totals, then a row for each value that has a place, by offset.
+
+use std::fmt::Write;
+
+use plimsoll::{Place, Plan, Program, Slot, Totals, ValueId, root_of};
+
+/// A header line with the three totals, then a row for each value that has a place, views too, sorted
+/// by bank and offset: the first byte, the size, the name; then the bank, the bytes that its place
+/// takes up (more than the size where some are reserved behind it), and what it is a view of. Names
+/// are escaped so that every row is one line of six fields.
+#[must_use]
+pub fn write_tsv(program: &dyn Program, plan: &Plan) -> String {
+    let totals = Totals::new(program, plan);
+    let mut text = format!(
+        "# arena_bytes={}\tunshared_bytes={}\tsaved_bytes={}\n",
+        totals.arena_bytes,
+        totals.unshared_bytes,
+        totals.saved_bytes()
+    );
+    let mut rows: Vec<(Slot, ValueId)> = plan
+        .places
+        .iter()
+        .enumerate()
+        .filter_map(|(index, place)| match place {
+            Place::Bank(slot) => Some((*slot, ValueId::new(index))),
+            _ => None,
+        })
+        .collect();
+    rows.sort_unstable_by_key(|(slot, value)| (slot.bank, slot.offset, slot.bytes, *value));
+    for (slot, value) in rows {
+        let (offset, reserved) = (slot.offset, slot.reserved);
+        let size = program.value(value).bytes;
+        let name = escaped(&program.value_name(value));
+        let bank = escaped(&plan.banks[slot.bank.index()].name);
+        let (root, _) = root_of(program, value);
+        let of = if root == value { String::new() } else { escaped(&program.value_name(root)) };
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{offset}\t{size}\t{name}\t{bank}\t{reserved}\t{of}");
+    }
+    text
+}
+
+/// A name as one field of one line.
+fn escaped(name: &str) -> String {
+    let name = name.replace('\\', "\\\\").replace('\t', "\\t");
+    name.replace('\n', "\\n").replace('\r', "\\r")
+}
