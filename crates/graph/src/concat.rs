@@ -28,11 +28,10 @@ use plimsoll::{
 pub use told::{JoinError, joined_as_told};
 
 use crate::graph::{
-    Aliases, End, Graph, GraphBuilder, GraphError, Node, NodeId, Value, ValueFault,
+    Aliases, End, Graph, GraphBuilder, GraphError, Kernels, Node, NodeId, Value, ValueFault,
+    topological_order,
 };
-use crate::kernels::Kernels;
 use crate::op::{Cut, Op};
-use crate::order::topological_order;
 use crate::scheduled::{LoweringOptions, ScheduledGraph};
 use crate::shape::product;
 

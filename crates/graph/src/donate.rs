@@ -22,8 +22,7 @@ use plimsoll_pack::Span;
 
 use crate::concat;
 use crate::concat::parts;
-use crate::graph::{Aliases, Graph, GraphBuilder, GraphError, NodeId, Window};
-use crate::kernels::Kernels;
+use crate::graph::{Aliases, Graph, GraphBuilder, GraphError, Kernels, NodeId, Window};
 use crate::op::Op;
 
 /// An input and the output that takes over its bytes.

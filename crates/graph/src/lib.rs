@@ -14,9 +14,7 @@ mod donate;
 mod dtype;
 pub mod effect;
 mod graph;
-mod kernels;
 mod op;
-mod order;
 mod scheduled;
 pub mod shape;
 #[cfg(feature = "testing")]
@@ -33,12 +31,11 @@ pub use concat::{
 pub use donate::{Donation, DonationError, donate};
 pub use dtype::{Class, Dtype, UnknownDtype, packed_bytes};
 pub use graph::{
-    Alias, Aliases, Bytes, End, Graph, GraphBuilder, GraphError, Node, NodeFault, NodeId, Value,
-    ValueFault, Window,
+    Alias, Aliases, BadSelector, Bytes, End, Graph, GraphBuilder, GraphError, Kernels, Node,
+    NodeFault, NodeId, OrderError, Preset, Selector, Value, ValueFault, Window, no_reuse,
+    order_by_names, selected_nodes, topological_order,
 };
-pub use kernels::{BadSelector, Kernels, Preset, Selector, no_reuse, selected_nodes};
 pub use op::{Cut, Op};
-pub use order::{OrderError, order_by_names, topological_order};
 pub use scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
 pub use shape::{Dim, Elements, Expr, Fact, Int, Numbers, Shape};
 pub use width::{UnknownWidth, Width};

@@ -23,9 +23,10 @@ use plimsoll::{
 };
 use size::Sizes;
 
-use crate::graph::{Aliases, Flow, Folds, Graph, GraphError, NodeId, Value};
-use crate::kernels::Kernels;
-use crate::order::{OrderError, check_order, topological_order, waits_of};
+use crate::graph::{
+    Aliases, Flow, Folds, Graph, GraphError, Kernels, NodeId, OrderError, Value, check_order,
+    topological_order, waits_of,
+};
 use crate::width::Width;
 
 /// What is not in the graph: how the runtime holds values, and what its kernels can do.

@@ -7,7 +7,6 @@ use plimsoll::{AccessKind, Execution, Options, plan};
 use plimsoll_graph::{LoweringOptions, ScheduledGraph, text};
 use plimsoll_pack::Span;
 
-
 /// Plans a graph in its own order, and hands both over.
 fn planned(lines: &str, options: &Options, look: impl FnOnce(&ScheduledGraph<'_>, &VerifiedPlan)) {
     let graph = text::parse(&format!("plim 1\n{lines}")).unwrap_or_else(|e| panic!("{e}"));

@@ -16,10 +16,10 @@ use std::ops::Range;
 use bytes::Bytes;
 use plimsoll_model::{Model, TensorId};
 
-use crate::error::OnnxError;
+use crate::error::{Malformed, OnnxError};
 use crate::file::OnnxFile;
 use crate::origin::{Origins, Path};
-use crate::weight::{Malformed, take, varint};
+use crate::weight::{take, varint};
 use crate::{LIMITS, read_within};
 
 /// What the keys of our notes begin with.

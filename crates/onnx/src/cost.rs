@@ -12,8 +12,8 @@ use std::collections::HashMap;
 
 use crate::attribute::attribute_bytes;
 use crate::error::OnnxError;
-use crate::function::{Functions, Key, key};
 use crate::proto::{GraphProto, NodeProto};
+use crate::reader::{Functions, Key, key};
 use crate::tensor::content_bytes;
 
 /// How deep bodies and functions may be nested in each other.

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use crate::proto::NodeProto;
-use crate::weight::Malformed;
 
 /// What is wrong with a node, a tensor or a function, in words.
 pub(crate) type Fault = String;
@@ -44,6 +43,10 @@ pub enum OnnxError {
         fault: String,
     },
 }
+
+/// Bytes that are no protobuf.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Malformed(pub(crate) &'static str);
 
 impl From<Malformed> for OnnxError {
     fn from(fault: Malformed) -> Self {

@@ -20,7 +20,6 @@ mod draft;
 mod dtype;
 mod error;
 mod file;
-mod function;
 mod name;
 mod operator;
 mod origin;
@@ -42,10 +41,9 @@ pub use crate::annotate::{Annotated, Note, Notes};
 use crate::attribute::Given;
 pub use crate::error::OnnxError;
 pub use crate::file::OnnxFile;
-use crate::function::functions;
 use crate::origin::Origins;
 use crate::proto::ModelProto;
-use crate::reader::{Around, Reader, Versions};
+use crate::reader::{Around, Reader, Versions, functions};
 use crate::weight::Memory;
 
 /// How many bytes reading may take.

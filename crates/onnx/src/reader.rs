@@ -1,9 +1,12 @@
 //! From messages to the model: graphs, names, nodes.
 
+mod function;
+
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::iter;
 
+pub(crate) use function::{Call, Functions, Key, functions, key};
 use plimsoll_model::{Body, Branches, ModelNode, Origin, Tensor, TensorId};
 
 use crate::attribute::{Attributes, Given};
@@ -12,7 +15,6 @@ use crate::control::{self, Bodies};
 use crate::draft::{Draft, Table};
 use crate::dtype::{NO_TEXT, is_text};
 use crate::error::{Fault, OnnxError, Stop};
-use crate::function::{Call, Functions, key};
 use crate::name::{Known, Names, Scope};
 use crate::operator::operator;
 use crate::origin::Origins;

@@ -7,6 +7,7 @@
 use std::mem::size_of;
 use std::ops::Range;
 
+use crate::error::Malformed;
 use crate::proto::{
     AttributeProto, DeviceConfigurationProto, FunctionProto, GraphProto, IntIntListEntryProto,
     NodeDeviceConfigurationProto, NodeProto, OperatorSetIdProto, ShardedDimProto,
@@ -20,10 +21,6 @@ use crate::tensor::most_raw_bytes;
 const MOST_LEVELS: usize = 100;
 /// A field that is a list or text, without what is in it.
 const FIELD: u64 = 32;
-
-/// Bytes that are no protobuf.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Malformed(pub(crate) &'static str);
 
 /// Bytes that the walk goes over from the first to the last.
 pub(crate) trait Source {

@@ -18,7 +18,6 @@
 mod algorithm;
 mod bound;
 mod check;
-mod conflicts;
 pub mod csv;
 pub mod exact;
 mod improve;
@@ -34,9 +33,10 @@ mod watch;
 pub use algorithm::{Algorithm, Order};
 pub use bound::{Bound, Proof, bound};
 pub use check::{Claim, Violation, check, check_at_most, check_plain};
-pub use conflicts::Conflicts;
 pub use improve::{Effort, Improved, Way, improve};
-pub use problem::{Buffer, BufferId, Gap, Life, Piece, Problem, ProblemError, Rule, Span, Time};
+pub use problem::{
+    Buffer, BufferId, Conflicts, Gap, Life, Piece, Problem, ProblemError, Rule, Span, Time,
+};
 pub use solution::Solution;
 pub use solve::{Limit, Options, Outcome, Reason, Status, solve, solve_watched};
 pub use sweep::{Overlaps, Sections, Strip, Sweep};

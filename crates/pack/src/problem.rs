@@ -12,9 +12,11 @@
 //!          └───────────┴────────┴─────▶ time
 //! ```
 
+mod conflicts;
+
 use std::fmt;
 
-use crate::conflicts::Conflicts;
+pub use conflicts::Conflicts;
 
 /// A moment. Only the order of moments matters, so any integers do.
 pub type Time = i64;

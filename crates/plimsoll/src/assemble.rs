@@ -1,12 +1,12 @@
 //! From offsets of buffers to places of values.
 
+use crate::attempt::{Attempt, Case};
 use crate::home::Home;
 use crate::ids::{BankId, BufferId};
 use crate::liveness::reserved;
 use crate::lives::lives;
 use crate::lower::What;
 use crate::options::Options;
-use crate::pipeline::{Attempt, Case};
 use crate::plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 use crate::point::{LiveRange, Point};
 use crate::unshared::unshared_bytes;

@@ -13,13 +13,13 @@ use plimsoll_pack::{
 };
 
 use crate::align::common_multiple;
-use crate::door::Checked;
 use crate::liveness::reserved;
 use crate::lower::{Item, What, conflicts, life};
 use crate::options::{BankSpec, Options};
 use crate::point::LiveRange;
 use crate::program::{Execution, Storage};
 use crate::shared::SharedSlot;
+use crate::validate::Checked;
 
 /// Where everything went.
 pub(crate) struct Placed {

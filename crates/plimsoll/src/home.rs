@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::door::{Checked, Rooted};
 use crate::ids::ValueId;
 use crate::options::{Apart, Options};
 use crate::program::{Role, Storage};
 use crate::shared::SharedSlot;
+use crate::validate::{Checked, Rooted};
 
 /// Where a root value (and all views of it) lives.
 #[derive(Clone, Debug, PartialEq, Eq)]

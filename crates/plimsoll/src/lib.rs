@@ -6,12 +6,11 @@
 
 mod align;
 mod assemble;
+mod attempt;
 mod banks;
-mod door;
+mod error;
 pub mod explain;
-mod fault;
 mod follows;
-mod happens_before;
 mod home;
 mod ids;
 pub mod json;
@@ -20,6 +19,7 @@ mod liveness;
 mod lives;
 mod lower;
 mod options;
+mod order;
 mod pipeline;
 mod plan;
 mod point;
@@ -31,10 +31,11 @@ mod shared;
 pub mod testing;
 mod totals;
 mod unshared;
+mod validate;
 pub mod verify;
 
 pub use banks::{Homeless, NoRoom};
-pub use fault::{Fault, ProgramError};
+pub use error::PlanError;
 pub use follows::follows;
 pub use home::SharedError;
 pub use ids::{BankId, BufferId, StepId, ValueId};
@@ -44,18 +45,18 @@ pub use json::{
 };
 pub use labels::{Labels, ValueLabel};
 pub use options::{Apart, BankSpec, Boundary, Options, OptionsError};
-pub use pipeline::{PlanError, arena_bytes, plan, plan_watched};
+pub use order::{Ordering, compared_arena, order, order_watched};
+pub use pipeline::{arena_bytes, plan, plan_watched};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 pub use point::{LiveRange, Point};
 pub use program::{
     Access, AccessKind, Execution, Layout, Overwrite, Program, Role, Rows, Scratch, Storage, Until,
     ValueInfo, View, root_of,
 };
-pub use schedule::{
-    OrderEffort, Ordering, Pulse, Schedule, compared_arena, order, order_watched, search_order,
-};
+pub use schedule::{OrderEffort, Pulse, Schedule, search_order};
 pub use shared::{SharedLayout, SharedLayoutError, SharedSlot};
 pub use totals::Totals;
+pub use validate::{Fault, ProgramError};
 pub use verify::{Rejected, VerifiedPlan, Violation, verify, violations};
 
 /// The pages whose examples are run as tests.

@@ -9,12 +9,12 @@
 
 use plimsoll_pack::Span;
 
-use crate::door::Checked;
 use crate::home::Home;
 use crate::ids::ValueId;
 use crate::liveness::Need;
 use crate::point::{LiveRange, Point};
 use crate::program::AccessKind;
+use crate::validate::Checked;
 
 /// The life of every value, by [`ValueId`]. Those of values that are not placed mean nothing.
 pub(crate) fn lives(checked: &Checked<'_>, homes: &[Home], needs: &[Vec<Need>]) -> Vec<LiveRange> {

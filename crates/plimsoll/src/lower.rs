@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use plimsoll_pack::{Conflicts, Gap, Life, Span};
 
 use crate::align::common_multiple;
-use crate::door::Checked;
 use crate::home::Home;
 use crate::ids::{StepId, ValueId};
 use crate::liveness::{LiveBytes, Liveness, Need, whole};
@@ -19,6 +18,7 @@ use crate::options::Options;
 use crate::point::{LiveRange, Point};
 use crate::program::Role;
 use crate::reuse::{Families, hull};
+use crate::validate::Checked;
 
 /// One thing to place.
 pub(crate) struct Item {

@@ -11,14 +11,13 @@
 
 use plimsoll_pack::Span;
 
-use crate::door::Checked;
-use crate::fault::{Fault, ProgramError};
 use crate::home::Home;
 use crate::ids::{StepId, ValueId};
 use crate::liveness::{Need, guard};
 use crate::options::Options;
 use crate::point::Point;
 use crate::program::{AccessKind, Overwrite};
+use crate::validate::{Checked, Fault, ProgramError};
 
 /// How much is taken over in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,12 +5,12 @@
 //! one tensor. What is in the caller's memory does not count, and what is elided is nowhere. No holes
 //! are left for alignment.
 
-use crate::door;
-use crate::door::Checked;
 use crate::ids::ValueId;
 use crate::liveness::reserved;
 use crate::options::Options;
 use crate::program::{Role, Storage};
+use crate::validate;
+use crate::validate::Checked;
 
 /// The bytes of all that is placed, each in a place of its own, with what is reserved behind it.
 pub(crate) fn unshared_bytes(checked: &Checked<'_>, options: &Options) -> u64 {
@@ -29,7 +29,7 @@ fn is_apart(checked: &Checked<'_>, options: &Options, value: ValueId) -> bool {
     // A part of what the caller fills is there with the whole.
     let root = &checked.values[checked.roots[value.index()].root.index()];
     let is_part = !checked.is_root(value) && info.role != Role::Temporary;
-    if is_part && door::comes_from_outside(root) {
+    if is_part && validate::comes_from_outside(root) {
         return false;
     }
     match info.storage {

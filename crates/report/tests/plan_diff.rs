@@ -3,13 +3,10 @@
 use std::collections::BTreeSet;
 
 use plimsoll::testing::{Shape, TestProgram, random_program};
-use plimsoll::{
-    Options, Program, SharedLayout, SharedSlot, Storage, Told,
-    plan, write_plan,
-};
-use plimsoll_report::diff::{AtPeak, PlanDiff, WrittenPlan, diff_plans};
+use plimsoll::{Options, Program, SharedLayout, SharedSlot, Storage, Told, plan, write_plan};
 use plimsoll_graph::{LoweringOptions, ScheduledGraph, text};
 use plimsoll_pack::testing::Rng;
+use plimsoll_report::diff::{AtPeak, PlanDiff, WrittenPlan, diff_plans};
 use serde_json::{Value, json};
 
 fn written(program: &dyn Program, options: &Options) -> Option<String> {

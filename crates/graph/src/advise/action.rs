@@ -4,8 +4,7 @@ use plimsoll::{BankSpec, OrderEffort, Overwrite, ValueId};
 use plimsoll_pack::Effort;
 
 use super::{Case, Settled, Variant, half, recompute, split};
-use crate::graph::{Graph, Node, NodeId};
-use crate::kernels::{Kernels, Preset};
+use crate::graph::{Graph, Kernels, Node, NodeId, Preset};
 
 /// Something that may lower an arena. Ids are those of the case that it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]

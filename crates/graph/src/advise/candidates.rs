@@ -4,8 +4,7 @@ use plimsoll::explain::{Alive, Peak, Why, account, alive, peaks};
 use plimsoll::{Execution, Overwrite, Program, StepId, ValueId};
 
 use super::{Action, Settled, Variant, half, recompute, split};
-use crate::graph::{Graph, NodeId};
-use crate::kernels::Preset;
+use crate::graph::{Graph, NodeId, Preset};
 use crate::op::Op;
 use crate::scheduled::ScheduledGraph;
 

@@ -4,8 +4,7 @@ use plimsoll::{Role, Storage, ValueId};
 
 use super::draft::Draft;
 use crate::dtype::Dtype;
-use crate::graph::{Graph, Value};
-use crate::kernels::Kernels;
+use crate::graph::{Graph, Kernels, Value};
 
 /// Of these values those that could be half as wide, with all that are the same bytes as they.
 ///

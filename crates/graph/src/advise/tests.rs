@@ -1,7 +1,7 @@
 //! What is advised where it was worked out by hand; rewritten graphs compute what they did before.
 
 use super::*;
-use crate::order::topological_order;
+use crate::graph::topological_order;
 use crate::testing::machine::{Machine, family_kernel};
 use crate::text;
 

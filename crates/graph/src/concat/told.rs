@@ -6,8 +6,7 @@
 use std::fmt;
 
 use super::{sized_candidates, without_concats};
-use crate::graph::{Graph, GraphError, NodeId};
-use crate::order::{OrderError, order_by_names};
+use crate::graph::{Graph, GraphError, NodeId, OrderError, order_by_names};
 use crate::scheduled::LoweringOptions;
 
 /// Why a graph cannot do without the copies that a plan names.

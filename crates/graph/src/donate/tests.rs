@@ -294,7 +294,7 @@ fn what_is_in_the_way_is_said() {
     assert_eq!(refused(&[("past", "old")], &standard), "`old` is not an output");
     let twice = [("past", "present"), ("past", "present")];
     assert_eq!(refused(&twice, &standard), "`past` is asked for twice");
-    let copying = Kernels::new(crate::kernels::Preset::Copying);
+    let copying = Kernels::new(crate::graph::Preset::Copying);
     let why = "node `present` (scatter) cannot write over `past`";
     assert_eq!(refused(&[("past", "present")], &copying), why);
 }

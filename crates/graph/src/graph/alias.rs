@@ -11,7 +11,7 @@ use plimsoll_pack::Span;
 
 use super::error::{GraphError, ValueFault};
 use super::{Graph, NodeId};
-use crate::kernels::Kernels;
+use crate::graph::Kernels;
 
 /// Whose bytes a value is a part of, in the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,8 +14,7 @@ use super::{
     Aliases, Bytes, End, Flow, Folds, Graph, Node, NodeId, Window, cycle_error, read_through,
 };
 use crate::effect::{Operand, misfit};
-use crate::kernels::Kernels;
-use crate::order::order_of;
+use crate::graph::{Kernels, order_of};
 
 type Check = Result<(), GraphError>;
 

@@ -19,7 +19,7 @@ use plimsoll_pack::Span;
 
 use super::error::GraphError;
 use super::{Aliases, Folds, Graph, NodeId};
-use crate::order::order_of;
+use crate::graph::order_of;
 
 /// The nodes that each node waits for, by node; sorted, without repetition.
 #[derive(Clone, Debug)]

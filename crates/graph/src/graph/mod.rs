@@ -11,7 +11,9 @@ mod check;
 mod error;
 mod flow;
 mod fold;
+mod kernels;
 mod node;
+mod order;
 mod value;
 
 use std::collections::HashMap;
@@ -21,12 +23,14 @@ pub use builder::GraphBuilder;
 pub use error::{GraphError, NodeFault, ValueFault};
 pub(crate) use flow::{Flow, cycle_error};
 pub(crate) use fold::{Folds, read_through};
+pub use kernels::{BadSelector, Kernels, Preset, Selector, no_reuse, selected_nodes};
 pub use node::{End, Node, NodeId, Window};
+pub use order::{OrderError, order_by_names, topological_order};
+pub(crate) use order::{check_order, order_of, waits_of};
 use plimsoll::{Execution, ValueId};
 pub use value::{Bytes, Value};
 
 use crate::effect::{Effect, Operand, effect};
-use crate::kernels::Kernels;
 
 /// A checked graph.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,9 +4,8 @@ use plimsoll::{AccessKind, Overwrite, View};
 
 use super::*;
 use crate::dtype::Dtype;
-use crate::kernels::{Kernels, Preset, no_reuse, selected_nodes};
+use crate::graph::{Kernels, Preset, no_reuse, selected_nodes, topological_order};
 use crate::op::Op;
-use crate::order::topological_order;
 use crate::text;
 
 /// What is wrong with a text of a graph, without its place.
@@ -380,12 +379,12 @@ fn nodes_are_selected_by_kind_and_index() {
         12
     );
     for bad in ["", ":3", "relu:3-1", "relu:-1", "relu:1-", "relu:"] {
-        assert!(bad.parse::<crate::kernels::Selector>().is_err(), "{bad}");
+        assert!(bad.parse::<crate::graph::Selector>().is_err(), "{bad}");
     }
     for good in ["relu", "relu:3", "relu:0-9", "custom::op", "custom::op:4-5"] {
-        assert_eq!(good.parse::<crate::kernels::Selector>().unwrap().to_string(), good);
+        assert_eq!(good.parse::<crate::graph::Selector>().unwrap().to_string(), good);
     }
-    let message = "x:".parse::<crate::kernels::Selector>().unwrap_err().to_string();
+    let message = "x:".parse::<crate::graph::Selector>().unwrap_err().to_string();
     assert_eq!(message, "`x:` does not select nodes: write KIND, KIND:N or KIND:FIRST-LAST");
 }
 

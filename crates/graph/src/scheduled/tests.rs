@@ -6,9 +6,7 @@ use plimsoll_pack::Span;
 use plimsoll_pack::testing::Rng;
 
 use super::*;
-use crate::graph::GraphBuilder;
-use crate::kernels::Preset;
-use crate::order::order_by_names;
+use crate::graph::{GraphBuilder, Preset, order_by_names};
 use crate::testing::random::random_graph;
 use crate::text;
 

@@ -15,8 +15,7 @@ use plimsoll::{
 use plimsoll_pack::testing::Rng;
 
 use crate::best::{Tries, best};
-use crate::graph::Graph;
-use crate::kernels::{Kernels, Preset};
+use crate::graph::{Graph, Kernels, Preset};
 use crate::scheduled::{LoweringOptions, ScheduledGraph};
 use crate::testing::random::random_graph;
 use crate::{text, training_json};

@@ -3,8 +3,7 @@
 use plimsoll::{AccessKind, Program, StepId};
 
 use super::*;
-use crate::graph::NodeId;
-use crate::kernels::Kernels;
+use crate::graph::{Kernels, NodeId};
 use crate::scheduled::{LoweringOptions, ScheduledGraph};
 
 const SMALL: &str = include_str!("../../../../corpus/graphs/small_train.json");

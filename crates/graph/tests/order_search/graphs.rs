@@ -1,9 +1,7 @@
 //! Small graphs whose best order is found by trying all.
 
 use plimsoll::{AccessKind, Overwrite, Scratch, Storage, ValueId};
-use plimsoll_graph::{
-    Cut, Dtype, End, Graph, GraphBuilder, Node, NodeId, Op, Value, Window,
-};
+use plimsoll_graph::{Cut, Dtype, End, Graph, GraphBuilder, Node, NodeId, Op, Value, Window};
 use plimsoll_pack::testing::Rng;
 
 /// The unit of sizes: what offsets are multiples of.

@@ -334,10 +334,8 @@ fn blocks_stay_together_where_the_graph_has_them_apart() {
     let text =
         "plim 1\ninput x: f32[8]\nb = relu(x) block 1\nc: f32[8] = relu(d) block 1\nd = relu(x)\n";
     let graph = text::parse(text).expect("a graph");
-    let names: Vec<&str> = topological_order(&graph)
-        .iter()
-        .map(|node| graph.node(*node).name.as_str())
-        .collect();
+    let names: Vec<&str> =
+        topological_order(&graph).iter().map(|node| graph.node(*node).name.as_str()).collect();
     assert_eq!(names, ["d", "b", "c"]);
     let text =
         "plim 1\ninput x: f32[8]\nb = relu(x) block 1\nc: f32[8] = relu(d) block 1\nd = relu(b)\n";

@@ -30,12 +30,11 @@ mod tree;
 use std::collections::BTreeMap;
 
 use instance::Instance;
-use order::Order;
-use search::{Answer, Search};
-
 pub(crate) use minimise::minimise_watched;
 pub use minimise::{Minimum, minimise};
+use order::Order;
 pub use reason::{Misfit, misfit, misfit_watched};
+use search::{Answer, Search};
 
 use crate::problem::Problem;
 use crate::solution::Solution;

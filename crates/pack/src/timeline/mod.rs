@@ -28,10 +28,11 @@
 mod grid;
 mod probe;
 
-use crate::problem::{BufferId, Problem, Span};
-use crate::sweep::{Strip, Sweep};
 use grid::{Grid, Met};
 use probe::{Probe, looked_at, lowest, tightest};
+
+use crate::problem::{BufferId, Problem, Span};
+use crate::sweep::{Strip, Sweep};
 
 /// Holes that best fit compares.
 const HOLES: usize = 16;

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_pack::Span;
 
 use super::uses::Use;
-use crate::door::Checked;
+use crate::validate::Checked;
 
 /// Bytes of a root that are used alike.
 #[derive(Clone, Debug)]

@@ -2,11 +2,10 @@
 
 use plimsoll_pack::Span;
 
-use crate::door::Checked;
-use crate::fault::{Fault, ProgramError};
 use crate::ids::ValueId;
 use crate::options::Options;
 use crate::program::Role;
+use crate::validate::{Checked, Fault, ProgramError};
 
 /// A value with more bytes than this, guard included, is rejected, so that no sum of a few overflows.
 const MOST_BYTES: u64 = 1 << 62;

@@ -19,10 +19,10 @@ pub(crate) use extent::{check_sizes, guard, reserved, whole};
 use plimsoll_pack::Span;
 use uses::{By, Use, uses};
 
-use crate::door::{Checked, Touch};
 use crate::home::Home;
 use crate::options::Options;
 use crate::point::{LiveRange, Point};
+use crate::validate::{Checked, Touch};
 
 /// Some bytes that must be left alone for a time.
 #[derive(Clone, Copy, Debug)]

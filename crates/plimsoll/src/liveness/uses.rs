@@ -3,12 +3,12 @@
 use plimsoll_pack::Span;
 
 use super::extent::whole;
-use crate::door::{Checked, Touch, comes_from_outside};
 use crate::home::Home;
 use crate::ids::{StepId, ValueId};
 use crate::options::Options;
 use crate::point::{LiveRange, Point};
 use crate::program::AccessKind;
+use crate::validate::{Checked, Touch, comes_from_outside};
 
 /// One use of some bytes of a root.
 #[derive(Clone, Debug)]

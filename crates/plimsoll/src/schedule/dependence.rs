@@ -12,13 +12,13 @@
 //! read on their own, strided ones too, are ordered on their own. Cost: that of the classes, and the uses
 //! of every class.
 
-use crate::door::Checked;
 use crate::home::Home;
 use crate::ids::StepId;
 use crate::liveness::classes::classes;
 use crate::liveness::uses::{Use, uses};
 use crate::options::Options;
 use crate::program::{AccessKind, Until};
+use crate::validate::Checked;
 
 /// For every step those that come before it; sorted, without repetition.
 pub(crate) fn dependences(checked: &Checked<'_>) -> Vec<Vec<StepId>> {

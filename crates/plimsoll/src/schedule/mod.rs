@@ -27,13 +27,13 @@ use dependence::dependences;
 pub use work::Pulse;
 use work::Work;
 
-use crate::door::{self, Checked};
+use crate::error::PlanError;
 use crate::home::{Home, homes};
 use crate::ids::{StepId, ValueId};
 use crate::liveness::{check_sizes, reserved};
 use crate::options::Options;
-use crate::pipeline::{PlanError, arena_bytes};
-use crate::program::{Execution, Program};
+use crate::program::Program;
+use crate::validate::{self, Checked};
 
 /// How long to search for an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,100 +77,6 @@ pub struct Schedule {
     pub arena_bound_bytes: u64,
 }
 
-/// What came of a search for an order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ordering {
-    /// The steps in the order that is better than the program's own, for
-    /// [`Options::schedule`]; `None` if that is the best.
-    pub steps: Option<Vec<StepId>>,
-    /// The arena of that order in a plan that took little work, if there is one.
-    pub arena_bytes: Option<u64>,
-    /// What the search has found.
-    pub schedule: Schedule,
-}
-
-impl Ordering {
-    /// The options with this order and its bound in them.
-    #[must_use]
-    pub fn applied(&self, options: &Options) -> Options {
-        let mut options = options.clone().with_schedule(self.steps.clone());
-        options.order_bound_bytes = Some(self.schedule.arena_bound_bytes);
-        options
-    }
-}
-
-/// The better of a program's own order and the best that is found, by the arenas of their plans; `None`
-/// if its steps do not run in order, so that there is nothing to search for.
-///
-/// ```
-/// # use plimsoll::{Access, Options, OrderEffort, Program, StepId, ValueId, ValueInfo, order, plan};
-/// # use std::borrow::Cow;
-/// # /// Two branches that are both begun before either is finished.
-/// # struct Branches;
-/// # impl Program for Branches {
-/// #     fn steps(&self) -> usize { 5 }
-/// #     fn values(&self) -> usize { 5 }
-/// #     fn value(&self, value: ValueId) -> ValueInfo {
-/// #         ValueInfo { output: value.0 == 4, ..ValueInfo::new([1024, 1024, 64, 64, 64][value.index()]) }
-/// #     }
-/// #     fn accesses(&self, step: StepId) -> Cow<'_, [Access]> {
-/// #         let reads: &[u32] = [&[][..], &[], &[0], &[1], &[2, 3]][step.index()];
-/// #         let read = reads.iter().map(|value| Access::read(ValueId(*value)));
-/// #         Cow::Owned(read.chain([Access::write(ValueId(step.0))]).collect())
-/// #     }
-/// # }
-/// let options = Options::default();
-/// let ordering = order(&Branches, &options, OrderEffort::Default)?.expect("steps run in order");
-/// let plan = plan(&Branches, &ordering.applied(&options))?;
-/// assert_eq!((plan.banks[0].bytes, ordering.schedule.arena_bound_bytes), (1152, 1152));
-/// # Ok::<(), plimsoll::PlanError>(())
-/// ```
-pub fn order(
-    program: &dyn Program,
-    options: &Options,
-    effort: OrderEffort,
-) -> Result<Option<Ordering>, PlanError> {
-    order_watched(program, options, effort, &mut || ControlFlow::Continue(()))
-}
-
-/// The same, while somebody is asked now and then whether to go on; what was found by then is kept.
-pub fn order_watched(
-    program: &dyn Program,
-    options: &Options,
-    effort: OrderEffort,
-    pulse: &mut Pulse<'_>,
-) -> Result<Option<Ordering>, PlanError> {
-    if program.execution() != Execution::InOrder {
-        return Ok(None);
-    }
-    let schedule = search_watched(program, options, effort, pulse)?;
-    let own = compared_arena(program, options, pulse);
-    if schedule.peak_bytes >= schedule.own_peak_bytes {
-        return Ok(Some(Ordering { steps: None, arena_bytes: own, schedule }));
-    }
-    let found = options.clone().with_schedule(Some(schedule.steps.clone()));
-    let found = compared_arena(program, &found, pulse);
-    // Whatever fits is better than what does not.
-    let is_better = found.is_some_and(|found| own.is_none_or(|own| found < own));
-    let steps = is_better.then(|| schedule.steps.clone());
-    let arena_bytes = if is_better { found } else { own };
-    Ok(Some(Ordering { steps, arena_bytes, schedule }))
-}
-
-/// How much work a plan may take that is only compared with others.
-const COMPARED: u64 = 2_000_000;
-
-/// The arena of a plan that took little work, if there is one.
-pub fn compared_arena(
-    program: &dyn Program,
-    options: &Options,
-    pulse: &mut Pulse<'_>,
-) -> Option<u64> {
-    let mut options = options.clone();
-    options.pack.work = Some(options.pack.work.unwrap_or(COMPARED).min(COMPARED));
-    arena_bytes(program, &options, pulse).ok()
-}
-
 /// Searches for the order of a program's steps with the lowest peak.
 pub fn search_order(
     program: &dyn Program,
@@ -180,7 +86,7 @@ pub fn search_order(
     search_watched(program, options, effort, &mut || ControlFlow::Continue(()))
 }
 
-fn search_watched(
+pub(crate) fn search_watched(
     program: &dyn Program,
     options: &Options,
     effort: OrderEffort,
@@ -221,7 +127,7 @@ pub(crate) struct Ordered<'p> {
 
 impl<'p> Ordered<'p> {
     pub(crate) fn of(program: &'p dyn Program, options: &Options) -> Result<Self, PlanError> {
-        let checked = door::check(program, None).map_err(PlanError::Program)?;
+        let checked = validate::validate(program, None).map_err(PlanError::Program)?;
         check_sizes(&checked, options).map_err(PlanError::Program)?;
         let homes = homes(&checked, options).map_err(PlanError::Shared)?;
         let before = dependences(&checked);

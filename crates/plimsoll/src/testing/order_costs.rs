@@ -1,8 +1,8 @@
 //! The cost model of orders, for tests that hold it against its definition.
 
+use crate::error::PlanError;
 use crate::ids::StepId;
 use crate::options::Options;
-use crate::pipeline::PlanError;
 use crate::program::Program;
 use crate::schedule::{CostModel, GroupId, Ordered};
 

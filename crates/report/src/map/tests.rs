@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use plimsoll::{Access, Options, ValueId, ValueInfo, plan};
+use plimsoll::{Access, Options, StepId, ValueId, ValueInfo, plan};
 use plimsoll_graph::{LoweringOptions, ScheduledGraph, text};
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ impl Program for Bare {
 fn a_graph_tells_ops_types_views_and_what_is_in_place() {
     let graph = text::parse(GRAPH).expect("a graph");
     let program = ScheduledGraph::new(&graph, &LoweringOptions::default()).expect("a program");
-    let options = Options { align: 1, ..Options::default() };
+    let options = Options::default().with_align(1);
     let plan = plan(&program, &options).expect("a plan");
     let data = data(&write_map(&program, &plan, &program.labels("net")));
     let column = |name: &str| data["values"][name].clone();

@@ -21,8 +21,7 @@ pub use index::{Index, Tensors, ints, mix};
 use memory::{Apart, Arena, Memory, dims};
 use plimsoll::{Access, AccessKind, Plan, Program, Role, StepId, Storage, ValueId};
 
-use crate::graph::{Graph, NodeId};
-use crate::order::topological_order;
+use crate::graph::{Graph, NodeId, topological_order};
 use crate::scheduled::ScheduledGraph;
 
 /// What a node computes: it reads its inputs and writes all of its outputs.

@@ -8,7 +8,6 @@ use super::{
     CostModel, Group, GroupId, MOST_COMPARED, Overlay, Piece, PieceId, Step, Takeover, Touch,
 };
 use crate::align::common_divisor;
-use crate::door::Checked;
 use crate::home::Home;
 use crate::ids::{StepId, ValueId};
 use crate::liveness::classes::{Class, classes};
@@ -17,6 +16,7 @@ use crate::liveness::uses::{By, Use, uses};
 use crate::options::Options;
 use crate::point::Point;
 use crate::program::{AccessKind, Overwrite};
+use crate::validate::Checked;
 
 /// A program, as far as its memory is concerned, in the order of its step ids.
 pub(crate) struct Source<'a, 'p> {
@@ -284,7 +284,7 @@ fn common_cells(news: &[Span], olds: &[Span], target: Span, align: u64) -> u64 {
 
 /// The steps at which an access begins, is made and ends, with whether it is there while that step
 /// reads, before it has begun to write, and while it writes.
-fn phases(touch: &crate::door::Touch) -> Vec<(StepId, bool, bool)> {
+fn phases(touch: &crate::validate::Touch) -> Vec<(StepId, bool, bool)> {
     let own_early = touch.first != touch.step || touch.kind == AccessKind::Read;
     let over_early = touch.live.end.0 % 2 == 1 && touch.last == Some(touch.step);
     let mut phases = vec![(touch.step, own_early, !over_early)];

@@ -4,7 +4,7 @@
 //! buffers may be alive together in another. Such pairs are listed here, beside the lives: a
 //! symmetric matrix of bits, n²/8 bytes, of which a row is walked in n/64 steps.
 
-use crate::problem::BufferId;
+use super::BufferId;
 
 /// A symmetric relation over the buffers of a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]

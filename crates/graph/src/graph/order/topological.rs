@@ -7,8 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use crate::graph::{Flow, Folds, Graph, NodeId};
-use crate::kernels::Kernels;
+use crate::graph::{Flow, Folds, Graph, Kernels, NodeId};
 
 /// The nodes of a graph, elided ones included, in an order in which they can run.
 ///

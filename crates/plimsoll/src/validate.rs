@@ -1,14 +1,16 @@
-//! The door: a program is read once, checked against the preconditions of [`Program`], and kept as
+//! Validation: a program is read once, checked against the preconditions of [`Program`], and kept as
 //! plain arrays. Everything behind it can rely on them.
 //!
 //! Cost: O(steps + values + accesses), and the happens-before closure where steps are not in order.
 
+mod fault;
+mod happens_before;
 mod written;
 
+pub use fault::{Fault, ProgramError};
+pub(crate) use happens_before::HappensBefore;
 use plimsoll_pack::Span;
 
-use crate::fault::{Fault, ProgramError};
-use crate::happens_before::HappensBefore;
 use crate::ids::{StepId, ValueId};
 use crate::point::{LiveRange, Point};
 use crate::program::{
@@ -106,7 +108,7 @@ impl Checked<'_> {
 }
 
 /// Reads and checks a program.
-pub(crate) fn check<'p>(
+pub(crate) fn validate<'p>(
     program: &'p dyn Program,
     schedule: Option<&[StepId]>,
 ) -> Result<Checked<'p>, ProgramError> {

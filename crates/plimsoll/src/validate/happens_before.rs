@@ -6,10 +6,9 @@
 //!
 //! Cost: n²/8 bytes, and O(edges × n/64) time: 20 000 steps take 50 MB and a fraction of a second.
 
-use crate::door::{Checked, Touch};
-use crate::fault::{Fault, ProgramError};
 use crate::ids::StepId;
 use crate::program::{AccessKind, Execution};
+use crate::validate::{Checked, Fault, ProgramError, Touch};
 
 /// The most steps that are accepted: the sets take half a gigabyte then.
 pub(crate) const MAX_STEPS: usize = 1 << 16;
@@ -140,8 +139,8 @@ fn flows(checked: &Checked<'_>) -> Vec<(Touch, Touch)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::door::check;
     use crate::testing::TestProgram;
+    use crate::validate::check;
 
     #[test]
     fn an_access_that_may_begin_early_is_ordered_from_its_beginning() {

@@ -7,9 +7,9 @@
 use plimsoll_pack::Span;
 
 use super::{Checked, Touch, comes_from_outside};
-use crate::fault::{Fault, ProgramError};
 use crate::ids::{StepId, ValueId};
 use crate::program::{Access, AccessKind, Execution};
+use crate::validate::{Fault, ProgramError};
 
 /// An error for the first bytes that nobody writes although somebody wants them.
 pub(super) fn check(checked: &Checked<'_>) -> Result<(), ProgramError> {

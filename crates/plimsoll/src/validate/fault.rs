@@ -243,7 +243,7 @@ impl Fault {
             }
             Fault::TooManySteps(count) => format!(
                 "{count} steps are too many for a program that is not in order: at most {}",
-                crate::happens_before::MAX_STEPS
+                super::happens_before::MAX_STEPS
             ),
         }
     }
