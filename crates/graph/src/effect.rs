@@ -115,7 +115,9 @@ pub fn effect(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Effect 
 /// An output that is a view of an input, at a byte that may follow from the sizes of ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundView {
+    /// Which output.
     pub output: usize,
+    /// Which input.
     pub input: usize,
     /// The first byte, at the native width: known, or following from sizes.
     pub offset: Dim,
@@ -132,9 +134,13 @@ impl FoundView {
 /// What a slice keeps of one axis; numbers may follow from the sizes of ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
+    /// The axis, from the outermost.
     pub axis: usize,
+    /// The first index that is kept.
     pub start: Dim,
+    /// How many are kept.
     pub len: Dim,
+    /// From one index to the next.
     pub step: i64,
 }
 

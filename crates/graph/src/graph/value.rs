@@ -38,12 +38,17 @@ pub struct Value {
 /// A value's size at the native width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bytes {
+    /// So many.
     Known(u64),
+    /// A dim is not known.
     Unknown,
+    /// More than fit a `u64`.
     TooMany,
 }
 
 impl Bytes {
+    /// How many, if that is known.
+    #[must_use]
     pub fn known(self) -> Option<u64> {
         match self {
             Bytes::Known(bytes) => Some(bytes),
@@ -91,11 +96,13 @@ impl Value {
     }
 
     /// Its size with slots of so many bits.
+    #[must_use]
     pub fn size(&self, slot_bits: u64) -> Bytes {
         self.bytes.map_or_else(|| self.shape_size(slot_bits), Bytes::Known)
     }
 
     /// What its elements take with slots of so many bits.
+    #[must_use]
     pub fn shape_size(&self, slot_bits: u64) -> Bytes {
         match self.shape.elements() {
             Elements::Known(elements) => {
@@ -107,6 +114,7 @@ impl Value {
     }
 
     /// Its size as its elements are packed natively.
+    #[must_use]
     pub fn native_size(&self) -> Bytes {
         self.size(self.dtype.bits())
     }
