@@ -140,7 +140,7 @@ fn flows(checked: &Checked<'_>) -> Vec<(Touch, Touch)> {
 mod tests {
     use super::*;
     use crate::testing::TestProgram;
-    use crate::validate::check;
+    use crate::validate::validate;
 
     #[test]
     fn an_access_that_may_begin_early_is_ordered_from_its_beginning() {
@@ -152,7 +152,7 @@ mod tests {
         program.steps[early.index()].queue = 1;
         program.steps[reader.index()].queue = 1;
         program.steps[reader.index()].after.push(writer);
-        let fault = |program: &TestProgram| check(program, None).err().map(|error| error.fault);
+        let fault = |program: &TestProgram| validate(program, None).err().map(|error| error.fault);
         assert_eq!(fault(&program), None);
         // If it may read as soon as s1 runs, which waits for nobody, s0 need not be over.
         program.access(reader, a, AccessKind::Read).from = Some(early);
