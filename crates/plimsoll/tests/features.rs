@@ -10,7 +10,6 @@ use plimsoll::{
     write_plan,
 };
 use plimsoll_pack::Span;
-use plimsoll_report::write_tsv;
 
 fn plain() -> Options {
     let mut options = Options::default();
@@ -97,21 +96,6 @@ fn a4_views_cost_nothing_and_chains_of_views_add_up() {
     assert_eq!(slot(&plan, slice).offset, slot(&plan, root).offset + 70);
     // While the slice is read only its ten bytes are alive, so the output fits beside it.
     assert_eq!(plan.banks[0].bytes, 100);
-}
-
-#[test]
-fn a6_the_tsv_has_three_totals_and_rows_by_offset() {
-    let mut program = in_order();
-    let (a, b, c) = (program.temporary(30), program.temporary(20), program.output(10));
-    program.step(&[], &[a]);
-    program.step(&[a], &[b]);
-    program.step(&[b], &[c]);
-    let plan = planned(&program, &plain());
-    assert_eq!(
-        write_tsv(&program, &plan),
-        "# arena_bytes=50\tunshared_bytes=60\tsaved_bytes=10\n0\t10\tv2\tarena\t10\t\n\
-         0\t30\tv0\tarena\t30\t\n30\t20\tv1\tarena\t20\t\n"
-    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::graph::topological_order;
-use crate::testing::machine::{Machine, family_kernel};
+use crate::testing::{Machine, family_kernel};
 use crate::text;
 
 fn graph(lines: &str) -> Graph {
@@ -11,7 +11,7 @@ fn graph(lines: &str) -> Graph {
 
 /// A case in the order of the file, without padding.
 fn case(lines: &str) -> Case {
-    let options = Options { align: 1, ..Options::default() };
+    let options = Options::default().with_align(1);
     Case {
         graph: graph(lines),
         lowering: LoweringOptions::default(),
