@@ -370,7 +370,11 @@ fn no_modules_use_each_other_in_circles() {
     for name in ["pack", "plimsoll", "graph", "model", "report", "onnx", "cli"] {
         let graph = module_graph(name, &files);
         assert!(graph.len() > 3, "{name} has modules");
-        assert_eq!(remaining(graph), Vec::<String>::new(), "modules of crates/{name} use each other");
+        assert_eq!(
+            remaining(graph),
+            Vec::<String>::new(),
+            "modules of crates/{name} use each other"
+        );
     }
 }
 
