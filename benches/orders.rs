@@ -49,7 +49,7 @@ fn orders() {
         let graph = make(Execution::Partial);
         let partial = planned(&graph, Preset::Standard, &Options::default());
         let mut pinned = Options::default();
-        pinned.apart = NoShare::Everything;
+        pinned.no_share = NoShare::Everything;
         let pinned = arena(&planned(&graph, Preset::Standard, &pinned).plan);
         let (bound, in_order) = (in_order.plan.derivation.lower_bound_bytes, arena(&in_order.plan));
         let partial = arena(&partial.plan);
