@@ -137,13 +137,24 @@ fn family(
     let mut item_order = (Vec::new(), Vec::new());
     if checked.order.is_some() {
         item_order = ends(checked, needs);
-    } else if !covered(needs, live, Span::new(0, size)) {
-        buffer.gaps = gaps(needs, size);
-        holes = unneeded(&buffer, &needed(members));
+    } else {
+        let is_covered = covered(needs, live, Span::new(0, size));
+        if !is_covered {
+            buffer.gaps = gaps(needs, size);
+        }
+        // A need for rows covers what is between them too.
+        if !is_covered || members.iter().any(has_rows) {
+            holes = unneeded(&buffer, &needed(members));
+        }
     }
     let (firsts, lasts) = item_order;
     let role = checked.values[head.index()].role;
     Item { what: What::Family(head), buffer, role, holes, firsts, lasts }
+}
+
+/// Whether some bytes that are used alike are apart.
+fn has_rows((_, bytes): &FamilyMember<'_>) -> bool {
+    bytes.iter().any(|live| live.spans.len() > 1)
 }
 
 pub(crate) fn life(live: LiveRange) -> Life {

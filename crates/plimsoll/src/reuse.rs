@@ -100,7 +100,8 @@ impl Deciding<'_, '_> {
         let (in_order, horizon) = (self.checked.order.is_none(), self.horizon[step.index()]);
         self.open[head.index()].retain(|i| !in_order || family[*i].live.end > horizon);
         // Byte after byte only if the output is written by the step, not before it.
-        let in_step = begin >= Point::writes(self.checked.position[step.index()]);
+        let in_step = begin >= Point::writes(self.checked.position[step.index()])
+            && (overwrite.must || is_written_as_itself(step, output, needs));
         let free = self.open[head.index()].iter().map(|i| &family[*i]).all(|need| {
             // Out of order nobody can say which bytes are needed first: the whole family counts,
             // and over in the schedule is not over.
@@ -211,6 +212,13 @@ fn is_own_read(step: StepId, input: ValueId, need: &Need) -> bool {
     need.touch.is_some_and(|t| {
         t.step == step && t.value == input && t.kind == AccessKind::Read && t.ends_with_step
     })
+}
+
+/// Whether a step writes an output by no other name: what it does to a part of it, or behind that,
+/// is not declared to be in place.
+fn is_written_as_itself(step: StepId, output: ValueId, needs: &[Need]) -> bool {
+    let mut writes = needs.iter().filter_map(|need| need.touch);
+    writes.all(|t| t.step != step || t.kind == AccessKind::Read || t.value == output)
 }
 
 /// The moment from which on a family's bytes are needed, and until when.
