@@ -101,7 +101,8 @@ impl Deciding<'_, '_> {
         let (in_order, horizon) = (self.validated.order.is_none(), self.horizon[step.index()]);
         self.open[head.index()].retain(|i| !in_order || alias_set[*i].live.end > horizon);
         // Byte after byte only if the output is written by the step, not before it.
-        let in_step = begin >= Point::writes(self.validated.position[step.index()]);
+        let in_step = begin >= Point::writes(self.validated.position[step.index()])
+            && (overwrite.must || is_written_as_itself(step, output, live_spans));
         let free = self.open[head.index()].iter().map(|i| &alias_set[*i]).all(|live_span| {
             // Out of order nobody can say which bytes are needed first: the whole family counts,
             // and over in the schedule is not over.
@@ -216,6 +217,13 @@ fn is_own_read(step: StepId, input: ValueId, live_span: &LiveSpan) -> bool {
     live_span.touch.is_some_and(|t| {
         t.step == step && t.value == input && t.kind == AccessKind::Read && t.ends_with_step
     })
+}
+
+/// Whether a step writes an output by no other name: what it does to a part of it, or behind that,
+/// is not declared to be in place.
+fn is_written_as_itself(step: StepId, output: ValueId, live_spans: &[LiveSpan]) -> bool {
+    let mut writes = live_spans.iter().filter_map(|live_span| live_span.touch);
+    writes.all(|t| t.step != step || t.kind == AccessKind::Read || t.value == output)
 }
 
 /// The moment from which on a family's bytes are needed, and until when.

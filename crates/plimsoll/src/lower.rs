@@ -137,13 +137,24 @@ fn alias_set(
     let mut item_order = (Vec::new(), Vec::new());
     if validated.order.is_some() {
         item_order = ends(validated, live_spans);
-    } else if !covered(live_spans, live, Span::new(0, size)) {
-        buffer.gaps = gaps(live_spans, size);
-        holes = unneeded(&buffer, &needed(members));
+    } else {
+        let is_covered = covered(live_spans, live, Span::new(0, size));
+        if !is_covered {
+            buffer.gaps = gaps(live_spans, size);
+        }
+        // A need for rows covers what is between them too.
+        if !is_covered || members.iter().any(has_rows) {
+            holes = unneeded(&buffer, &needed(members));
+        }
     }
     let (firsts, lasts) = item_order;
     let role = validated.values[head.index()].role;
     Request { what: What::AliasSet(head), buffer, role, holes, firsts, lasts }
+}
+
+/// Whether some bytes that are used alike are apart.
+fn has_rows((_, bytes): &SetMember<'_>) -> bool {
+    bytes.iter().any(|live| live.spans.len() > 1)
 }
 
 pub(crate) fn life(live: LiveRange) -> Life {

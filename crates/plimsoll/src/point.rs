@@ -88,3 +88,15 @@ impl fmt::Display for LiveRange {
         write!(f, "[{}, {})", self.start, self.end)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_touch_do_not_meet() {
+        let range = |start, end| LiveRange::new(Point(start), Point(end));
+        assert!(!range(1, 3).meets(range(3, 5)) && !range(3, 5).meets(range(1, 3)));
+        assert!(range(1, 4).meets(range(3, 5)) && range(3, 5).meets(range(1, 4)));
+    }
+}

@@ -62,9 +62,11 @@ fn row_by_row_ops_may_overwrite_their_data() {
     let same = f32s(&[&[4, 8], &[8]], &[&[4, 8]]);
     for op in [Op::Unary, Op::Clamp, Op::Softmax, Op::Norm, Op::Scan, Op::Copy] {
         assert_eq!(same.overwrites(&op), [(0, 0)], "{op:?}");
+        assert!(!same.effect(&op).scatters, "{op:?}");
     }
     for op in [Op::Scatter, Op::UpdateSlice, Op::Variadic] {
         assert_eq!(same.overwrites(&op), [(0, 0)], "{op:?}");
+        assert!(same.effect(&op).scatters, "{op:?}");
     }
     // Another number of bytes: not the same place.
     let narrower = f32s(&[&[4, 8]], &[&[4, 8]]).output(0, Dtype::Bool);

@@ -343,3 +343,18 @@ fn blocks_stay_together_where_the_graph_has_them_apart() {
     let expected = "3:1: nodes wait for each other: `b` -> `c` -> `d` -> `b`";
     assert_eq!(error.to_string(), expected);
 }
+
+#[test]
+fn of_very_many_groups_what_each_touches_is_the_bound() {
+    // A chain of more groups than are compared with each other: two values of 64 bytes at a time.
+    let mut lines = String::from("plim 1\ninput v0: f32[16]\n");
+    for index in 1..=16_385 {
+        lines += &format!("v{index}: f32[16] = matmul(v{}, v{})\n", index - 1, index - 1);
+    }
+    let graph = text::parse(&(lines + "output v16385\n")).expect("a graph");
+    let program = program(&graph);
+    let model = costs(&program);
+    let order: Vec<GroupId> = (0..model.groups() as GroupId).collect();
+    assert_eq!(model.lower_bound(), model.peak(&order));
+    assert_eq!(model.peak(&order), 128);
+}

@@ -223,7 +223,7 @@ impl<'a> Search<'a> {
     }
 
     /// A buffer that was passed over and that nothing can block any more.
-    fn too_late(&self, lo: usize, hi: usize) -> Option<usize> {
+    pub(super) fn too_late(&self, lo: usize, hi: usize) -> Option<usize> {
         let tree = &self.tree;
         let level = tree.level(lo, hi);
         let late = |v: &usize| !tree.placed[*v] && tree.wait[*v] != 0 && level >= tree.wait[*v];

@@ -254,7 +254,7 @@ fn bridge() -> Problem {
     Problem::new(buffers.into_iter().map(buffer).collect()).expect("valid")
 }
 
-// The searches of the two tests below would be wrong if these did not hold, and yet no small problem is
+// The searches of the tests below would be wrong if these did not hold, and yet no small problem is
 // known of which the answer changes: millions of random ones have been asked.
 
 #[test]
@@ -283,8 +283,28 @@ fn a_state_in_which_something_waits_is_another_state() {
     search.tree.wait[0] = 2;
     let waiting = search.key(0, instance.moments);
     search.tree.wait[0] = 0;
-    assert_ne!(free, waiting);
+    search.tree.low[0] = 1;
+    let higher = search.key(0, instance.moments);
+    search.tree.low[0] = 0;
+    assert!(free != waiting && free != higher && waiting != higher);
     assert_eq!(free, search.key(0, instance.moments));
+}
+
+#[test]
+fn what_waits_is_given_up_at_its_level_and_not_below() {
+    let problem = bridge();
+    let options = Options::default();
+    let instance = instance::Instance::new(&problem, &Sweep::new(&problem)).expect("it applies");
+    let [left, across, right] =
+        [0, 1, 2].map(|id| instance.ids.iter().position(|i| i.0 == id).expect("all are there"));
+    let mut search = Search::new(&instance, 8, &options);
+    assert!(search.tree.settle_all().is_ok());
+    assert!(search.tree.place(right, 0).is_ok() && search.tree.place(left, 1).is_ok());
+    // Nothing can go below 3 any more, so nothing below that can block it.
+    for (wait, late) in [(0, None), (3, Some(across)), (4, None)] {
+        search.tree.wait[across] = wait;
+        assert_eq!(search.too_late(0, instance.moments), late, "{wait}");
+    }
 }
 
 #[test]

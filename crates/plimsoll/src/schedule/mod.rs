@@ -21,6 +21,8 @@ mod work;
 
 use std::ops::ControlFlow;
 
+#[cfg(feature = "testing")]
+pub(crate) use bound::lower_bound;
 use cost::build::Source;
 pub(crate) use cost::{CostModel, GroupId};
 use dependence::dependences;

@@ -4,7 +4,7 @@ use crate::error::PlanError;
 use crate::ids::StepId;
 use crate::options::Options;
 use crate::program::Program;
-use crate::schedule::{CostModel, GroupId, Ordered};
+use crate::schedule::{CostModel, GroupId, Ordered, lower_bound};
 
 /// What orders of a program's groups of steps cost. Groups are numbered in the program's own order.
 #[derive(Clone, Debug)]
@@ -41,6 +41,13 @@ impl OrderCosts {
         let last = self.0.len() as GroupId - 1;
         let mirrored: Vec<GroupId> = order.iter().rev().map(|group| last - group).collect();
         self.0.reversed().peak(&mirrored)
+    }
+
+    /// What no order is below, without any search.
+    #[must_use]
+    pub fn lower_bound(&self) -> u64 {
+        let own: Vec<GroupId> = (0..self.0.len() as GroupId).collect();
+        lower_bound(&self.0, &own)
     }
 
     /// The steps of groups, in order.

@@ -139,6 +139,7 @@ fn flows(validated: &ValidatedProgram<'_>) -> Vec<(Touch, Touch)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::Until;
     use crate::testing::TestProgram;
     use crate::validate::validate;
 
@@ -158,6 +159,27 @@ mod tests {
         program.access(reader, a, AccessKind::Read).from = Some(early);
         assert_eq!(fault(&program), Some(Fault::Race { reader, writer, value: a }));
         program.steps[early.index()].after.push(writer);
+        assert_eq!(fault(&program), None);
+    }
+
+    #[test]
+    fn an_access_that_goes_on_is_ordered_from_its_end() {
+        // s0 and s1 on one queue, s0 makes a. On the other s2 waits for s0 and reads a.
+        let mut program = TestProgram::new(Execution::Queues);
+        let (a, b) = (program.temporary(4), program.output(4));
+        let [writer, late, reader] =
+            [program.step(&[], &[a]), program.step(&[], &[]), program.step(&[a], &[b])];
+        program.steps[reader.index()].queue = 1;
+        program.steps[reader.index()].after.push(writer);
+        let fault = |program: &TestProgram| validate(program, None).err().map(|error| error.fault);
+        assert_eq!(fault(&program), None);
+        // If the write goes on until s1 is over, or the run, s2 does not wait for its end.
+        for until in [Until::After(late), Until::EndOfRun] {
+            program.access(writer, a, AccessKind::Write).until = until;
+            assert_eq!(fault(&program), Some(Fault::Race { reader, writer, value: a }));
+        }
+        program.access(writer, a, AccessKind::Write).until = Until::After(late);
+        program.steps[reader.index()].after.push(late);
         assert_eq!(fault(&program), None);
     }
 }
