@@ -81,14 +81,14 @@ pub struct Ranged {
 }
 
 impl Ranged {
-    /// The graph at one size, with the same steps and with copies where the planned one has them:
-    /// what a plan is used on there.
+    /// The graph at one size, with the steps and the views of the planned one: what a plan is used on
+    /// there.
     ///
     /// # Errors
     /// If the model cannot run at that size.
     pub fn at(&self, model: &Model, bindings: &Bindings) -> Result<Graph, ShapeError> {
         let there = infer_at(model, bindings, Some(&self.statics))?.graph;
-        Ok(adapt::with_copies_of(&self.graph, &there)?)
+        Ok(adapt::with_views_of(&self.graph, &there)?)
     }
 }
 
