@@ -3,7 +3,7 @@
 //!
 //! Cost: O(steps + values + accesses), and the happens-before closure where steps are not in order.
 
-mod written;
+pub(crate) mod written;
 
 use plimsoll_pack::Span;
 
@@ -136,16 +136,18 @@ pub(crate) fn check<'p>(
     };
     read_steps(&mut checked)?;
     check_order(&checked)?;
-    check_written_before_read(&checked)?;
-    written::check(&checked)?;
-    if program.execution() != Execution::InOrder {
+    if program.execution() == Execution::InOrder {
+        written::check_in_order(&checked)?;
+    } else {
         if let Some(part) = checked.filled_parts().next() {
             return Err(Fault::FilledPart(part).named(program));
         }
         if let Some(value) = checked.value_ids().find(|v| checked.roots[v.index()].rows.is_some()) {
             return Err(Fault::BadRows(value).named(program));
         }
-        checked.order = Some(HappensBefore::new(&checked)?);
+        let order = HappensBefore::new(&checked)?;
+        written::check_unordered(&checked, &order)?;
+        checked.order = Some(order);
     }
     Ok(checked)
 }
@@ -337,37 +339,6 @@ fn check_order(checked: &Checked<'_>) -> Result<(), ProgramError> {
             if *place >= checked.position[step.index()] {
                 return Err(fail(Fault::OutOfOrder { step: *step, needs: *needs }));
             }
-        }
-    }
-    Ok(())
-}
-
-/// A value that a step makes is read only once something of it was written, in the order of the
-/// schedule: for whole values and for parts alike, the verifier looks at every byte.
-fn check_written_before_read(checked: &Checked<'_>) -> Result<(), ProgramError> {
-    let mut written: Vec<bool> = checked.values.iter().map(comes_from_outside).collect();
-    for part in checked.filled_parts() {
-        written[checked.roots[part.index()].root.index()] = true;
-    }
-    // What a step takes over in place it need not write whole.
-    for step in &checked.schedule {
-        let at = checked.position[step.index()];
-        let from = checked.accesses.partition_point(|t| checked.position[t.step.index()] < at);
-        let to = checked.accesses.partition_point(|t| checked.position[t.step.index()] <= at);
-        for touch in &checked.accesses[from..to] {
-            let root = checked.roots[touch.value.index()].root;
-            let empty = touch.span.is_empty();
-            if touch.kind == AccessKind::Read && !written[root.index()] && !empty {
-                let fault = Fault::ReadBeforeWrite { step: *step, value: touch.value };
-                return Err(fault.named(checked.program));
-            }
-        }
-        let writes = checked.accesses[from..to].iter().filter(|t| t.kind == AccessKind::Write);
-        for touch in writes {
-            written[checked.roots[touch.value.index()].root.index()] = true;
-        }
-        for overwrite in checked.overwrites[step.index()].iter().filter(|o| o.must) {
-            written[checked.roots[overwrite.output.index()].root.index()] = true;
         }
     }
     Ok(())

@@ -176,9 +176,11 @@ impl Deciding<'_, '_> {
         touches.into_iter().all(|touch| touch.step == step || order.ordered(own, &touch))
     }
 
-    /// Whether the need is only that a state survives, which its next state does for it.
+    /// Whether the need is only that a state survives, which its next state does for it; not for who
+    /// fetches the old one.
     fn is_kept(&self, need: &Need, head: ValueId) -> bool {
-        need.touch.is_none() && self.homes[head.index()] == Home::Kept
+        let is_fetched = self.checked.values[head.index()].output;
+        need.touch.is_none() && self.homes[head.index()] == Home::Kept && !is_fetched
     }
 
     fn join(&mut self, output: ValueId, head: ValueId, at: u64, input: ValueId) {
