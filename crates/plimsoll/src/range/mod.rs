@@ -297,7 +297,7 @@ impl Search<'_> {
 
     /// Looks at a part as a whole; if it is undecided, says along which symbol it should be cut.
     fn look_at_part(&mut self, part: &Part) -> Result<Option<usize>, Stop> {
-        let scope = Scope::open(part);
+        let scope = Scope::new(part);
         let statics = Some(&self.top.statics[..]);
         let here = infer_over(self.model, self.largest, &self.symbols, &scope, statics);
         if let Err(ShapeError::Node { .. }) = here {

@@ -27,7 +27,7 @@ pub use infer::{BindingFault, Bindings, Branch, Refused, ShapeError, facts, stat
 pub(crate) use rules::broadcast;
 
 /// One dimension of a tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Dim {
     /// So many.
     Known(u64),
@@ -43,7 +43,7 @@ pub enum Dim {
 impl Dim {
     /// Whether it is the same in every run with the same sizes of inputs.
     #[must_use]
-    pub fn is_exact(self) -> bool {
+    pub fn is_exact(&self) -> bool {
         match self {
             Dim::Known(_) | Dim::Follows(_) => true,
             Dim::AtMost(_) | Dim::Unknown => false,
@@ -74,7 +74,7 @@ impl Shape {
 
     /// The dims, if all are known or follow from the sizes of ranges.
     pub(crate) fn exact(&self) -> Option<&[Dim]> {
-        self.0.iter().all(|dim| dim.is_exact()).then_some(&self.0[..])
+        self.0.iter().all(Dim::is_exact).then_some(&self.0[..])
     }
 
     /// The largest that every dim can be, if all have a limit.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::error::{BindingFault, ShapeError};
 use crate::model::{Axis, Body, Model, ModelNode, Operator, Origin, Tensor, TensorId};
+use crate::shape::expr::Scope;
 use crate::shape::{Dim, Fact};
 
 /// What the caller says of a model's inputs.
@@ -28,7 +29,7 @@ pub(super) struct Bound {
 pub(super) fn bind(
     model: &Model,
     bindings: &Bindings,
-    ranged: &Ranged,
+    ranged: &Ranged<'_>,
 ) -> Result<Bound, ShapeError> {
     let inputs: Vec<(TensorId, &Tensor)> = model
         .body
@@ -37,7 +38,7 @@ pub(super) fn bind(
         .map(|id| (*id, model.tensor(*id)))
         .filter(|(_, tensor)| tensor.origin != Origin::Stored)
         .collect();
-    let (symbols, ranged) = (bindings.symbols.clone(), ranged.clone());
+    let (symbols, ranged) = (bindings.symbols.clone(), ranged.symbols.clone());
     let mut binder = Binder { symbols, ranged, ..Binder::default() };
     binder.check_names(model, bindings, &inputs);
     for (_, input) in &inputs {
@@ -67,12 +68,18 @@ pub(super) fn bind(
 }
 
 /// What symbols with a range stand for, where shapes are found for all of it at once.
-pub(in crate::shape) type Ranged = BTreeMap<String, Dim>;
+#[derive(Default)]
+pub(in crate::shape) struct Ranged<'s> {
+    /// By symbol.
+    pub(in crate::shape) symbols: BTreeMap<String, Dim>,
+    /// Of which these are.
+    pub(in crate::shape) scope: Option<&'s Scope>,
+}
 
 #[derive(Default)]
 struct Binder {
     symbols: BTreeMap<String, u64>,
-    ranged: Ranged,
+    ranged: BTreeMap<String, Dim>,
     /// Symbols that nobody binds, with the inputs and axes that they are the dims of.
     unbound: BTreeMap<String, Vec<(String, usize)>>,
     faults: Vec<BindingFault>,
@@ -146,7 +153,7 @@ impl Binder {
             Axis::Known(dim) => return Dim::Known(*dim),
             Axis::Symbol(symbol) => {
                 if let Some(dim) = self.ranged.get(symbol) {
-                    return *dim;
+                    return dim.clone();
                 }
                 if let Some(dim) = self.symbols.get(symbol) {
                     return Dim::Known(*dim);
