@@ -27,10 +27,11 @@ type Rule = fn(&File) -> Vec<Finding>;
 type About = fn(&str) -> bool;
 
 /// Name, the files that it is about, and the rule.
-const RULES: [(&str, About, Rule); 11] = [
+const RULES: [(&str, About, Rule); 12] = [
     ("every module has a doc", is_rust, starts_with_a_doc),
     ("files are short", is_written_source, is_short),
     ("only the command line touches the world", is_pure_source, touches_nothing),
+    ("the libraries keep no state of their own", is_library, keeps_no_state),
     ("the checkers know nothing of the packers", is_checker, imports_no_packer),
     ("the verifier knows nothing of the planner", is_verifier, imports_only_the_contract),
     ("crates keep to their walls", is_walled_manifest, depends_on_what_it_may),
@@ -137,6 +138,11 @@ fn is_pure_source(path: &str) -> bool {
         && path != "crates/onnx/src/file/tests.rs"
 }
 
+/// Sources of libraries, with the module that reads files.
+fn is_library(path: &str) -> bool {
+    is_pure_source(path) || path == FILE
+}
+
 fn is_checker(path: &str) -> bool {
     is_source(path) && path.starts_with("crates/pack/src/check/")
 }
@@ -218,6 +224,23 @@ fn touches_nothing(file: &File) -> Vec<Finding> {
         .filter_map(|(number, line)| {
             let found = WORLD.iter().find(|word| has_word(line, word))?;
             Some(finding(number, format!("`{found}` outside of crates/cli")))
+        })
+        .collect()
+}
+
+/// What is there once for a thread or for all of them, whoever calls.
+const STATE: [&str; 6] =
+    ["thread_local!", "static", "OnceLock", "LazyLock", "OnceCell", "lazy_static!"];
+
+fn keeps_no_state(file: &File) -> Vec<Finding> {
+    // A lifetime and words in quotes are none.
+    let is_state = |line: &str, word: &str| {
+        has_word(&line.replace("'static", ""), word) && !line.contains(&format!("\"{word}"))
+    };
+    code_lines(&file.text)
+        .filter_map(|(number, line)| {
+            let found = STATE.iter().find(|word| is_state(line, word))?;
+            Some(finding(number, format!("`{found}`: state that no caller hands in")))
         })
         .collect()
 }
@@ -538,6 +561,15 @@ fn the_world_is_found_in_code_and_not_in_words_or_tests() {
     let fine = "// println! is not used\nlet instant = my_print!(Instantly);\n\
                 \n#[cfg(test)]\nmod tests {\n    println!();\n}\n";
     assert_eq!(findings(touches_nothing, fine), []);
+}
+
+#[test]
+fn state_that_nobody_hands_in_is_found() {
+    let code =
+        "thread_local! {\nstatic TABLE: A = B;\nstatic mut C: u8 = 0;\nlet a = OnceLock::new();\n";
+    assert_eq!(findings(keeps_no_state, code), [1, 2, 3, 4]);
+    let fine = "// a static one\nfn a() -> &'static str {\nlet is_static = b.statics;\n";
+    assert_eq!(findings(keeps_no_state, fine), []);
 }
 
 #[test]

@@ -113,7 +113,7 @@ pub fn effect(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Effect 
 }
 
 /// An output that is a view of an input, at a byte that may follow from the sizes of ranges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundView {
     /// Which output.
     pub output: usize,
@@ -132,7 +132,7 @@ impl FoundView {
 }
 
 /// What a slice keeps of one axis; numbers may follow from the sizes of ranges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// The axis, from the outermost.
     pub axis: usize,
@@ -366,24 +366,24 @@ struct Stretch {
 
 /// The elements that cuts leave, if they are one stretch of memory.
 fn stretch(kept: &[Kept], dims: &[Dim]) -> Option<Stretch> {
-    let several = |len: Dim| !matches!(len, Dim::Known(0 | 1));
-    let mut parts: Vec<(Dim, Dim)> = dims.iter().map(|dim| (Dim::Known(0), *dim)).collect();
+    let several = |len: &Dim| !matches!(len, Dim::Known(0 | 1));
+    let mut parts: Vec<(Dim, Dim)> = dims.iter().map(|dim| (Dim::Known(0), dim.clone())).collect();
     for cut in kept {
-        if cut.step != 1 && several(cut.len) {
+        if cut.step != 1 && several(&cut.len) {
             return None;
         }
-        *parts.get_mut(cut.axis)? = (cut.start, cut.len);
+        *parts.get_mut(cut.axis)? = (cut.start.clone(), cut.len.clone());
     }
     let (mut first, mut elements, mut stride) = (Dim::Known(0), Dim::Known(1), Dim::Known(1));
     let mut whole = true;
     for ((start, len), dim) in parts.into_iter().zip(dims).rev() {
-        if !whole && several(len) {
+        if !whole && several(&len) {
             return None;
         }
         whole &= len == *dim;
-        first = sum(first, times(start, stride));
-        elements = times(elements, len);
-        stride = times(stride, *dim);
+        first = sum(&first, &times(&start, &stride));
+        elements = times(&elements, &len);
+        stride = times(&stride, dim);
         if !(first.is_exact() && elements.is_exact() && stride.is_exact()) {
             return None;
         }
@@ -399,7 +399,7 @@ fn byte_of(element: Dim, dtype: Dtype) -> Option<Dim> {
             if bits % 8 == 0 { u64::try_from(bits / 8).ok().map(Dim::Known) } else { None }
         }
         element if dtype.bits().is_multiple_of(8) => {
-            Some(times(element, Dim::Known(dtype.bits() / 8))).filter(|byte| byte.is_exact())
+            Some(times(&element, &Dim::Known(dtype.bits() / 8))).filter(Dim::is_exact)
         }
         _ => None,
     }
@@ -413,14 +413,15 @@ fn split(axis: usize, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Vec<Foun
     let mut start = Dim::Known(0);
     for (index, output) in outputs.iter().enumerate() {
         let dims = output.and_then(|output| output.shape.exact());
-        let len = dims.and_then(|dims| dims.get(axis).copied());
+        let len = dims.and_then(|dims| dims.get(axis).cloned());
         let (Some(output), Some(len), true) = (output, len, start.is_exact()) else {
             break; // Where the next part begins is not known.
         };
+        let next = sum(&start, &len);
         let kept = [Kept { axis, start, len, step: 1 }];
         let view = sliced(&kept, &[Some(*input)], &[Some(*output)]);
         views.extend(view.into_iter().map(|view| FoundView { output: index, ..view }));
-        start = sum(start, len);
+        start = next;
     }
     views
 }

@@ -13,7 +13,7 @@ pub use expr::Expr;
 pub use fact::{Fact, Int, Numbers};
 
 /// One dimension of a tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Dim {
     /// So many.
     Known(u64),
@@ -29,7 +29,7 @@ pub enum Dim {
 impl Dim {
     /// Whether it is the same in every run with the same sizes of inputs.
     #[must_use]
-    pub fn is_exact(self) -> bool {
+    pub fn is_exact(&self) -> bool {
         match self {
             Dim::Known(_) | Dim::Follows(_) => true,
             Dim::AtMost(_) | Dim::Unknown => false,
@@ -59,9 +59,8 @@ impl Shape {
     }
 
     /// The dims, if all are known or follow from the sizes of ranges.
-    #[must_use]
     pub fn exact(&self) -> Option<&[Dim]> {
-        self.0.iter().all(|dim| dim.is_exact()).then_some(&self.0[..])
+        self.0.iter().all(Dim::is_exact).then_some(&self.0[..])
     }
 
     /// The largest that every dim can be, if all have a limit.

@@ -38,7 +38,7 @@ pub struct Inferred {
 
 /// Finds the shapes of a model, and makes a graph of it.
 pub fn infer(model: &Model, bindings: &Bindings) -> Result<Inferred, ShapeError> {
-    let lowered = lowered(model, bindings, &Ranged::new(), None)?;
+    let lowered = lowered(model, bindings, &Ranged::default(), None)?;
     Ok(Inferred { graph: lowered.graph, refused: lowered.refused })
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn infer_at(
     bindings: &Bindings,
     statics: Option<&[bool]>,
 ) -> Result<Lowered, ShapeError> {
-    lowered(model, bindings, &Ranged::new(), statics)
+    lowered(model, bindings, &Ranged::default(), statics)
 }
 
 /// Finds the shapes of a model for all sizes of ranges, in the order of the symbols of the scope.
@@ -71,14 +71,14 @@ pub(crate) fn infer_over(
     scope: &Scope,
     statics: Option<&[bool]>,
 ) -> Result<Lowered, ShapeError> {
-    let symbols = ranges.iter().cloned().zip(scope.symbols().iter().copied()).collect();
-    lowered(model, bindings, &symbols, statics)
+    let symbols = ranges.iter().cloned().zip(scope.symbols().iter().cloned()).collect();
+    lowered(model, bindings, &Ranged { symbols, scope: Some(scope) }, statics)
 }
 
 fn lowered(
     model: &Model,
     bindings: &Bindings,
-    ranged: &Ranged,
+    ranged: &Ranged<'_>,
     among: Option<&[bool]>,
 ) -> Result<Lowered, ShapeError> {
     let Found { facts, order, refused } = found(model, bindings, ranged)?;
@@ -95,7 +95,7 @@ fn lowered(
         values: vec![None; model.tensors.len()],
         block: None,
         blocks: 0,
-        follows: !ranged.is_empty(),
+        follows: ranged.scope.is_some(),
         kept: BTreeMap::new(),
     };
     lowering.model(&order)?;
@@ -322,7 +322,7 @@ impl Lowering<'_> {
         let name = &self.model.tensor(id).name;
         match &self.facts[id.index()] {
             Fact { dtype: Some(dtype), shape: Some(shape), .. } => {
-                let dims = shape.0.iter().map(|dim| settled(*dim));
+                let dims = shape.0.iter().map(settled);
                 Value::new(name, *dtype, Shape(dims.collect()))
             }
             // Whoever plans has to be told how many bytes it has.

@@ -190,12 +190,12 @@ pub(super) fn followed_slice(inputs: &Inputs<'_>) -> Option<Vec<Kept>> {
     let mut kept = Vec::with_capacity(starts.len());
     for (((start, end), axis), step) in starts.iter().zip(ends).zip(&places).zip(&steps) {
         let axis = normalised(*axis, x.len())?;
-        kept.push(match (x[axis], start.known(), end.known()) {
+        kept.push(match (x[axis].clone(), start.known(), end.known()) {
             (Dim::Known(dim), Some(start), Some(end)) => {
                 Kept::from(&cut(axis, start, end, *step, dim)?)
             }
             (dim, ..) => {
-                let part = followed_part(dim, *start, *end, Int::from(*step))?;
+                let part = followed_part(&dim, start, end, &Int::from(*step))?;
                 let (start, len) = (part.start.dim(), part.length.dim());
                 Kept { axis, start, len, step: *step }
             }
@@ -209,7 +209,7 @@ fn split(axis: i64, inputs: &Inputs<'_>, outputs: &[Option<&Fact>]) -> Option<Op
     let axis = normalised(axis, inputs.first().copied().flatten()?.rank()?)?;
     let known = |fact: Option<&Fact>| {
         let dims = fact.and_then(Fact::dims);
-        dims.and_then(|dims| dims.get(axis)).is_some_and(|dim| dim.is_exact())
+        dims.and_then(|dims| dims.get(axis)).is_some_and(Dim::is_exact)
     };
     outputs.iter().copied().all(known).then_some(Op::Split { axis })
 }

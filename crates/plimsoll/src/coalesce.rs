@@ -181,9 +181,13 @@ impl Deciding<'_, '_> {
         touches.into_iter().all(|touch| touch.step == step || order.ordered(own, &touch))
     }
 
-    /// Whether the need is only that a state survives, which its next state does for it.
+    /// Whether the need is only that a state survives, which its next state does for it; not for who
+    /// fetches the old one.
     fn is_kept(&self, live_span: &LiveSpan, head: ValueId) -> bool {
-        live_span.touch.is_none() && self.assignments[head.index()] == Assignment::Kept
+        let is_fetched = self.validated.values[head.index()].output;
+        live_span.touch.is_none()
+            && self.assignments[head.index()] == Assignment::Kept
+            && !is_fetched
     }
 
     fn join(&mut self, output: ValueId, head: ValueId, at: u64, input: ValueId) {

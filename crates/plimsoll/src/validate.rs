@@ -5,7 +5,7 @@
 
 mod fault;
 mod happens_before;
-mod written;
+pub(crate) mod written;
 
 pub use fault::{Fault, ProgramError};
 pub(crate) use happens_before::HappensBefore;
@@ -138,9 +138,9 @@ pub(crate) fn validate<'p>(
     };
     read_steps(&mut validated)?;
     check_order(&validated)?;
-    check_written_before_read(&validated)?;
-    written::check(&validated)?;
-    if program.execution() != Execution::InOrder {
+    if program.execution() == Execution::InOrder {
+        written::check_in_order(&validated)?;
+    } else {
         if let Some(part) = validated.filled_parts().next() {
             return Err(Fault::FilledPart(part).named(program));
         }
@@ -149,7 +149,9 @@ pub(crate) fn validate<'p>(
         {
             return Err(Fault::BadStrides(value).named(program));
         }
-        validated.order = Some(HappensBefore::new(&validated)?);
+        let order = HappensBefore::new(&validated)?;
+        written::check_unordered(&validated, &order)?;
+        validated.order = Some(order);
     }
     Ok(validated)
 }
@@ -343,37 +345,6 @@ fn check_order(validated: &ValidatedProgram<'_>) -> Result<(), ProgramError> {
             if *place >= validated.position[step.index()] {
                 return Err(fail(Fault::OutOfOrder { step: *step, needs: *needs }));
             }
-        }
-    }
-    Ok(())
-}
-
-/// A value that a step makes is read only once something of it was written, in the order of the
-/// schedule: for whole values and for parts alike, the verifier looks at every byte.
-fn check_written_before_read(validated: &ValidatedProgram<'_>) -> Result<(), ProgramError> {
-    let mut written: Vec<bool> = validated.values.iter().map(comes_from_outside).collect();
-    for part in validated.filled_parts() {
-        written[validated.roots[part.index()].root.index()] = true;
-    }
-    // What a step takes over in place it need not write whole.
-    for step in &validated.schedule {
-        let at = validated.position[step.index()];
-        let from = validated.accesses.partition_point(|t| validated.position[t.step.index()] < at);
-        let to = validated.accesses.partition_point(|t| validated.position[t.step.index()] <= at);
-        for touch in &validated.accesses[from..to] {
-            let root = validated.roots[touch.value.index()].root;
-            let empty = touch.span.is_empty();
-            if touch.kind == AccessKind::Read && !written[root.index()] && !empty {
-                let fault = Fault::ReadBeforeWrite { step: *step, value: touch.value };
-                return Err(fault.named(validated.program));
-            }
-        }
-        let writes = validated.accesses[from..to].iter().filter(|t| t.kind == AccessKind::Write);
-        for touch in writes {
-            written[validated.roots[touch.value.index()].root.index()] = true;
-        }
-        for overwrite in validated.overwrites[step.index()].iter().filter(|o| o.must) {
-            written[validated.roots[overwrite.output.index()].root.index()] = true;
         }
     }
     Ok(())

@@ -3,15 +3,15 @@
 //! Nothing here wraps: what does not fit a `u64` is not known.
 
 use crate::shape::Dim;
-use crate::shape::expr::{Expr, exact, of_dims};
+use crate::shape::expr::{Expr, of_dims};
 
 /// More axes than any tensor has. Where only their number is known, longer lists are not made.
 pub const MOST_AXES: u64 = 64;
 
 /// The largest that a dim can be, if it has a limit.
-pub fn limit(dim: Dim) -> Option<u64> {
+pub fn limit(dim: &Dim) -> Option<u64> {
     match dim {
-        Dim::Known(dim) | Dim::AtMost(dim) => Some(dim),
+        Dim::Known(dim) | Dim::AtMost(dim) => Some(*dim),
         Dim::Follows(expr) => expr.most(),
         Dim::Unknown => None,
     }
@@ -23,16 +23,16 @@ pub fn at_most(limit: Option<u64>) -> Dim {
 }
 
 /// A dim that follows from another and does not shrink when that grows.
-pub fn grown(dim: Dim, function: impl Fn(u64) -> Option<u64>) -> Dim {
+pub fn grown(dim: &Dim, function: impl Fn(u64) -> Option<u64>) -> Dim {
     match dim {
-        Dim::Known(dim) => function(dim).map_or(Dim::Unknown, Dim::Known),
+        Dim::Known(dim) => function(*dim).map_or(Dim::Unknown, Dim::Known),
         Dim::AtMost(_) | Dim::Follows(_) => at_most(limit(dim).and_then(function)),
         Dim::Unknown => Dim::Unknown,
     }
 }
 
 /// A dim in parts of so many, without what is left over. There are no parts of 0.
-pub fn over(dim: Dim, by: u64) -> Dim {
+pub fn over(dim: &Dim, by: u64) -> Dim {
     match dim {
         Dim::Follows(expr) => {
             followed(expr.over(by.into()), || grown(dim, |dim| dim.checked_div(by)))
@@ -42,7 +42,7 @@ pub fn over(dim: Dim, by: u64) -> Dim {
 }
 
 /// A dim in parts of so many, the last of which may be shorter.
-pub fn over_up(dim: Dim, by: u64) -> Dim {
+pub fn over_up(dim: &Dim, by: u64) -> Dim {
     let up = |dim: u64| (by > 0).then(|| dim.div_ceil(by));
     match dim {
         Dim::Follows(expr) => followed(expr.over_up(by.into()), || grown(dim, up)),
@@ -52,25 +52,25 @@ pub fn over_up(dim: Dim, by: u64) -> Dim {
 
 /// What follows from sizes, or what is known otherwise.
 pub fn followed(expr: Option<Expr>, otherwise: impl FnOnce() -> Dim) -> Dim {
-    expr.map_or_else(otherwise, Expr::dim)
+    expr.map_or_else(otherwise, |expr| expr.dim())
 }
 
 /// A dim that follows from two others and does not shrink when one of them grows.
-fn combined(a: Dim, b: Dim, function: impl Fn(u64, u64) -> Option<u64>) -> Dim {
+fn combined(a: &Dim, b: &Dim, function: impl Fn(u64, u64) -> Option<u64>) -> Dim {
     match (a, b) {
-        (Dim::Known(a), Dim::Known(b)) => function(a, b).map_or(Dim::Unknown, Dim::Known),
+        (Dim::Known(a), Dim::Known(b)) => function(*a, *b).map_or(Dim::Unknown, Dim::Known),
         _ => at_most(limit(a).zip(limit(b)).and_then(|(a, b)| function(a, b))),
     }
 }
 
 /// One dim after the other.
-pub fn sum(a: Dim, b: Dim) -> Dim {
+pub fn sum(a: &Dim, b: &Dim) -> Dim {
     let followed = of_dims(a, b, Expr::plus);
     followed.unwrap_or_else(|| combined(a, b, u64::checked_add))
 }
 
 /// One dim times the other.
-pub fn times(a: Dim, b: Dim) -> Dim {
+pub fn times(a: &Dim, b: &Dim) -> Dim {
     match (a, b) {
         (Dim::Known(0), _) | (_, Dim::Known(0)) => Dim::Known(0),
         _ => of_dims(a, b, Expr::times).unwrap_or_else(|| combined(a, b, u64::checked_mul)),
@@ -78,7 +78,7 @@ pub fn times(a: Dim, b: Dim) -> Dim {
 }
 
 /// The limit of a number that is neither more than the one nor more than the other.
-pub fn lesser(a: Dim, b: Dim) -> Dim {
+pub fn lesser(a: &Dim, b: &Dim) -> Dim {
     match (limit(a), limit(b)) {
         (Some(a), Some(b)) => Dim::AtMost(a.min(b)),
         (a, b) => at_most(a.or(b)),
@@ -87,43 +87,43 @@ pub fn lesser(a: Dim, b: Dim) -> Dim {
 
 /// How many elements these dims hold.
 pub fn count(dims: &[Dim]) -> Dim {
-    dims.iter().fold(Dim::Known(1), |count, dim| times(count, *dim))
+    dims.iter().fold(Dim::Known(1), |count, dim| times(&count, dim))
 }
 
 /// What is known of a dim of which two things are said; `None` if they contradict each other.
 /// Where they do for some sizes of a range, there is nothing to be said for those sizes.
-pub fn agreed(a: Dim, b: Dim) -> Option<Dim> {
+pub fn agreed(a: &Dim, b: &Dim) -> Option<Dim> {
     match (a, b) {
         (Dim::Follows(expr), other) | (other, Dim::Follows(expr)) => match other {
             Dim::Known(_) | Dim::Follows(_) => {
-                let other = exact(other)?;
-                if expr.equals(other) == Some(false) {
+                let other = expr.of_dim(other)?;
+                if expr.equals(&other) == Some(false) {
                     return None;
                 }
-                expr.must_equal(other);
-                Some(a)
+                expr.must_equal(&other);
+                Some(a.clone())
             }
             Dim::AtMost(most) => {
-                (expr.bounds().0 <= i128::from(most)).then_some(Dim::Follows(expr))
+                (expr.bounds().0 <= i128::from(*most)).then(|| Dim::Follows(expr.clone()))
             }
-            Dim::Unknown => Some(Dim::Follows(expr)),
+            Dim::Unknown => Some(Dim::Follows(expr.clone())),
         },
-        (Dim::Known(a), Dim::Known(b)) => (a == b).then_some(Dim::Known(a)),
+        (Dim::Known(a), Dim::Known(b)) => (a == b).then_some(Dim::Known(*a)),
         (Dim::Known(dim), Dim::AtMost(most)) | (Dim::AtMost(most), Dim::Known(dim)) => {
-            (dim <= most).then_some(Dim::Known(dim))
+            (dim <= most).then_some(Dim::Known(*dim))
         }
-        (Dim::AtMost(a), Dim::AtMost(b)) => Some(Dim::AtMost(a.min(b))),
-        (dim, Dim::Unknown) | (Dim::Unknown, dim) => Some(dim),
+        (Dim::AtMost(a), Dim::AtMost(b)) => Some(Dim::AtMost(*a.min(b))),
+        (dim, Dim::Unknown) | (Dim::Unknown, dim) => Some(dim.clone()),
     }
 }
 
 /// The same, where the two must be equal for the node to run.
-pub fn same(a: Dim, b: Dim) -> Result<Dim, String> {
+pub fn same(a: &Dim, b: &Dim) -> Result<Dim, String> {
     agreed(a, b).ok_or_else(|| format!("{} is not {}", shown(a), shown(b)))
 }
 
 /// A dim as it is printed.
-pub fn shown(dim: Dim) -> String {
+pub fn shown(dim: &Dim) -> String {
     match dim {
         Dim::Known(dim) => dim.to_string(),
         Dim::AtMost(dim) => format!("at most {dim}"),
@@ -133,9 +133,9 @@ pub fn shown(dim: Dim) -> String {
 }
 
 /// One dim against another, where a 1 becomes whatever the other is.
-pub fn broadcast_dim(a: Dim, b: Dim) -> Result<Dim, String> {
+pub fn broadcast_dim(a: &Dim, b: &Dim) -> Result<Dim, String> {
     match (a, b) {
-        (Dim::Known(1), dim) | (dim, Dim::Known(1)) => Ok(dim),
+        (Dim::Known(1), dim) | (dim, Dim::Known(1)) => Ok(dim.clone()),
         (Dim::Known(a), Dim::Known(b)) if a != b => Err(format!("{a} against {b}")),
         // What is not 1 is the result: the other is 1 or the same.
         (known @ Dim::Known(_), follows @ Dim::Follows(dim))
@@ -144,13 +144,13 @@ pub fn broadcast_dim(a: Dim, b: Dim) -> Result<Dim, String> {
         {
             same(known, follows)
         }
-        (Dim::Known(dim), _) | (_, Dim::Known(dim)) => Ok(Dim::Known(dim)),
-        (Dim::Follows(a), Dim::Follows(b)) if a == b => Ok(Dim::Follows(a)),
-        (Dim::Follows(a), Dim::Follows(b)) if a.bounds().0 > 1 && b.bounds().0 > 1 => {
-            same(Dim::Follows(a), Dim::Follows(b))
+        (Dim::Known(dim), _) | (_, Dim::Known(dim)) => Ok(Dim::Known(*dim)),
+        (Dim::Follows(one), Dim::Follows(other)) if one == other => Ok(a.clone()),
+        (Dim::Follows(one), Dim::Follows(other)) if one.bounds().0 > 1 && other.bounds().0 > 1 => {
+            same(a, b)
         }
         (Dim::Follows(dim), _) | (_, Dim::Follows(dim)) if dim.bounds().0 > 1 => {
-            Ok(Dim::Follows(dim))
+            Ok(Dim::Follows(dim.clone()))
         }
         _ => Ok(at_most(limit(a).zip(limit(b)).map(|(a, b)| a.max(b)))),
     }
@@ -162,7 +162,7 @@ pub fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Vec<Dim>, String> {
     let more = long.len() - short.len();
     let mut dims = long.to_vec();
     for (dim, other) in dims[more..].iter_mut().zip(short) {
-        *dim = broadcast_dim(*dim, *other)?;
+        *dim = broadcast_dim(dim, other)?;
     }
     Ok(dims)
 }
@@ -202,8 +202,8 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_unknown() {
-        assert_eq!(sum(Known(u64::MAX), Known(1)), Unknown);
-        assert_eq!(times(Known(1 << 40), AtMost(1 << 40)), Unknown);
+        assert_eq!(sum(&Known(u64::MAX), &Known(1)), Unknown);
+        assert_eq!(times(&Known(1 << 40), &AtMost(1 << 40)), Unknown);
         assert_eq!(count(&[Known(1 << 40), Known(1 << 40), Known(0)]), Known(0));
         assert_eq!(count(&[Unknown, Known(0)]), Known(0));
         assert_eq!(count(&[]), Known(1));
@@ -211,12 +211,12 @@ mod tests {
 
     #[test]
     fn limits_are_kept() {
-        assert_eq!(sum(Known(2), AtMost(3)), AtMost(5));
-        assert_eq!(times(Known(2), AtMost(3)), AtMost(6));
-        assert_eq!(sum(Unknown, Known(2)), Unknown);
-        assert_eq!(lesser(Known(2), Unknown), AtMost(2));
-        assert_eq!(agreed(Known(2), AtMost(1)), None);
-        assert_eq!(agreed(AtMost(2), AtMost(1)), Some(AtMost(1)));
+        assert_eq!(sum(&Known(2), &AtMost(3)), AtMost(5));
+        assert_eq!(times(&Known(2), &AtMost(3)), AtMost(6));
+        assert_eq!(sum(&Unknown, &Known(2)), Unknown);
+        assert_eq!(lesser(&Known(2), &Unknown), AtMost(2));
+        assert_eq!(agreed(&Known(2), &AtMost(1)), None);
+        assert_eq!(agreed(&AtMost(2), &AtMost(1)), Some(AtMost(1)));
     }
 
     #[test]
@@ -233,7 +233,7 @@ mod tests {
             (Known(2), Known(3), Err("2 against 3".to_owned())),
         ];
         for (a, b, expected) in cases {
-            assert_eq!(broadcast_dim(a, b), expected, "{a:?} {b:?}");
+            assert_eq!(broadcast_dim(&a, &b), expected, "{a:?} {b:?}");
         }
         assert_eq!(broadcast(&[Known(3)], &[Known(2), Known(1)]), Ok(vec![Known(2), Known(3)]));
     }

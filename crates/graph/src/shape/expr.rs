@@ -16,20 +16,28 @@
 //! *undecided*, and whoever asks has to look at smaller ranges. [`Expr::bounds`] contain every
 //! value; they need not be met.
 //!
-//! The table of polynomials belongs to the thread while a [`Scope`] is open. The rules of shapes
-//! are functions of dims, which are copied around freely; handing a table to each of them would
-//! change every rule for the sake of those few that reckon. Outside of a scope there are no
-//! expressions at all, and nothing here is ever called.
+//! The table of polynomials belongs to a [`Scope`], which whoever finds shapes for a range opens. An
+//! expression shares it with all others of the scope, so that the rules of shapes are functions of
+//! dims and of nothing else: two dims that follow from sizes know themselves what they are together. That
+//! is why a [`Dim`] is cloned, and not copied; of a number that costs nothing.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Dim, Int};
 
-/// A number that follows from the sizes of a range. It means something only while the scope that
-/// it was made in is open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Expr(u32);
+/// A number that follows from the sizes of a range: one of a table that it shares with all that are
+/// of the same scope.
+#[derive(Clone)]
+pub struct Expr {
+    id: Id,
+    table: Arc<Mutex<Table>>,
+}
+
+/// A polynomial of a table.
+type Id = u32;
 
 /// The most terms of a polynomial. Shapes have a few; what has more is not followed.
 const MOST_TERMS: usize = 64;
@@ -69,36 +77,32 @@ struct Table {
     always: bool,
 }
 
-thread_local! {
-    static TABLE: RefCell<Option<Table>> = const { RefCell::new(None) };
-}
-
-/// While it is open, dims can follow from the sizes of ranges.
-#[must_use]
+/// Ranges, and all that follows from their sizes.
 pub struct Scope {
     symbols: Vec<Dim>,
+    table: Arc<Mutex<Table>>,
 }
 
 impl Scope {
-    /// Opens a scope in which there is a symbol for each range, from least to largest.
-    pub fn open(ranges: &[(u64, u64)]) -> Self {
-        TABLE.with_borrow_mut(|table| {
-            assert!(table.is_none(), "one scope at a time");
-            let undecided = vec![0; ranges.len()];
-            *table = Some(Table { undecided, ..Table::default() });
-        });
+    /// A scope in which there is a symbol for each range, from least to largest.
+    pub fn new(ranges: &[(u64, u64)]) -> Self {
+        let undecided = vec![0; ranges.len()];
+        let table = Arc::new(Mutex::new(Table { undecided, ..Table::default() }));
         let symbol = |(index, (least, most)): (usize, &(u64, u64))| {
             if least == most {
                 return Dim::Known(*least);
             }
             let (least, most) = (i128::from(*least), i128::from(*most));
-            let more = with(|table| {
+            let more = with(&table, |table| {
                 let atom = table.atom(Atom::Symbol(index), (0, most - least));
                 table.intern(vec![(vec![atom], 1)])
             });
-            more.and_then(|more| more.plus_number(least)).map_or(Dim::Unknown, Expr::dim)
+            let more = more.map(|id| Expr { id, table: Arc::clone(&table) });
+            more.and_then(|more| more.plus_number(least))
+                .map_or(Dim::Unknown, |symbol| symbol.dim())
         };
-        Scope { symbols: ranges.iter().enumerate().map(symbol).collect() }
+        let symbols = ranges.iter().enumerate().map(symbol).collect();
+        Scope { symbols, table }
     }
 
     /// What stands for each range.
@@ -107,32 +111,61 @@ impl Scope {
     }
 
     /// How often something was undecided because of each symbol.
-    #[allow(clippy::unused_self, reason = "it is the scope's, as long as that lasts")]
     pub fn undecided(&self) -> Vec<u64> {
-        with(|table| table.undecided.clone())
+        with(&self.table, |table| table.undecided.clone())
+    }
+
+    /// Says whether the nodes that are gone through next run whenever the model does.
+    pub fn set_always(&self, always: bool) {
+        with(&self.table, |table| table.always = always);
     }
 }
 
-impl Drop for Scope {
-    fn drop(&mut self) {
-        TABLE.with_borrow_mut(|table| *table = None);
+/// Asks a table, which is left as it should be whatever is asked.
+fn with<T>(table: &Mutex<Table>, ask: impl FnOnce(&mut Table) -> T) -> T {
+    ask(&mut table.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+impl PartialEq for Expr {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id && Arc::ptr_eq(&self.table, &other.table)
     }
 }
 
-fn with<T>(ask: impl FnOnce(&mut Table) -> T) -> T {
-    TABLE.with_borrow_mut(|table| ask(table.as_mut().expect("expressions live in a scope")))
+impl Eq for Expr {}
+
+impl Hash for Expr {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}
+
+impl fmt::Debug for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Expr({})", self.id)
+    }
 }
 
 impl Expr {
-    /// A number as an expression.
-    fn number(number: i128) -> Option<Self> {
+    fn ask<T>(&self, ask: impl FnOnce(&mut Table) -> T) -> T {
+        with(&self.table, ask)
+    }
+
+    /// What a table makes of it.
+    fn made(&self, make: impl FnOnce(&mut Table) -> Option<Id>) -> Option<Self> {
+        let id = self.ask(make)?;
+        Some(Expr { id, table: Arc::clone(&self.table) })
+    }
+
+    /// A number as an expression of the same scope.
+    fn number(&self, number: i128) -> Option<Self> {
         let terms = if number == 0 { Vec::new() } else { vec![(Vec::new(), number)] };
-        with(|table| table.intern(terms))
+        self.made(|table| table.intern(terms))
     }
 
     /// The number, if it is the same for all sizes.
-    fn constant(self) -> Option<i128> {
-        with(|table| match &table.polynomials[self.0 as usize].0[..] {
+    fn constant(&self) -> Option<i128> {
+        self.ask(|table| match &table.polynomials[self.id as usize].0[..] {
             [] => Some(0),
             [(product, number)] if product.is_empty() => Some(*number),
             _ => None,
@@ -140,71 +173,71 @@ impl Expr {
     }
 
     /// It is never less than the first nor more than the second.
-    pub fn bounds(self) -> (i128, i128) {
-        with(|table| table.polynomials[self.0 as usize].1)
+    pub fn bounds(&self) -> (i128, i128) {
+        self.ask(|table| table.polynomials[self.id as usize].1)
     }
 
     /// The largest that it can be, if that is a size.
-    pub fn most(self) -> Option<u64> {
+    pub fn most(&self) -> Option<u64> {
         u64::try_from(self.bounds().1.max(0)).ok()
     }
 
     /// The sum of both, unless it has too many terms.
-    pub fn plus(self, other: Expr) -> Option<Self> {
-        with(|table| {
-            let terms = table.sum(self, other, 1)?;
+    pub fn plus(&self, other: &Expr) -> Option<Self> {
+        self.made(|table| {
+            let terms = table.sum(self.id, other.id, 1)?;
             table.intern(terms)
         })
     }
 
     /// What the other is subtracted from.
-    pub fn minus(self, other: Expr) -> Option<Self> {
-        with(|table| {
-            let terms = table.sum(self, other, -1)?;
+    pub fn minus(&self, other: &Expr) -> Option<Self> {
+        self.made(|table| {
+            let terms = table.sum(self.id, other.id, -1)?;
             table.intern(terms)
         })
     }
 
     /// The product of both.
-    pub fn times(self, other: Expr) -> Option<Self> {
-        with(|table| {
-            let (a, b) = (table.terms(self), table.terms(other));
+    pub fn times(&self, other: &Expr) -> Option<Self> {
+        self.made(|table| {
+            let (a, b) = (table.terms(self.id), table.terms(other.id));
             let terms = product(&a, &b)?;
             table.intern(terms)
         })
     }
 
     /// So much more.
-    pub fn plus_number(self, number: i128) -> Option<Self> {
-        self.plus(Expr::number(number)?)
+    pub fn plus_number(&self, number: i128) -> Option<Self> {
+        self.plus(&self.number(number)?)
     }
 
     /// So many times as much.
-    pub fn times_number(self, number: i128) -> Option<Self> {
-        self.times(Expr::number(number)?)
+    pub fn times_number(&self, number: i128) -> Option<Self> {
+        self.times(&self.number(number)?)
     }
 
     /// Divided by a number above 0, rounded down.
-    pub fn over(self, divisor: i128) -> Option<Self> {
+    pub fn over(&self, divisor: i128) -> Option<Self> {
         if divisor <= 0 {
             return None;
         }
-        with(|table| table.quotient(self, divisor))
+        self.made(|table| table.quotient(self.id, divisor))
     }
 
     /// Divided by a number above 0, rounded up.
-    pub fn over_up(self, divisor: i128) -> Option<Self> {
+    pub fn over_up(&self, divisor: i128) -> Option<Self> {
         self.plus_number(divisor.checked_sub(1)?)?.over(divisor)
     }
 
     /// The expression that gives this one when it is multiplied with the other, where there is
     /// one. The other is not 0.
-    pub fn exactly_over(self, other: Expr) -> Option<Self> {
+    pub fn exactly_over(&self, other: &Expr) -> Option<Self> {
         if let Some(divisor) = other.constant() {
             return self.over(divisor);
         }
-        with(|table| {
-            let (dividend, divisor) = (table.terms(self), table.terms(other));
+        self.made(|table| {
+            let (dividend, divisor) = (table.terms(self.id), table.terms(other.id));
             let quotient = exact_quotient(dividend, &divisor)?;
             table.intern(quotient)
         })
@@ -212,7 +245,7 @@ impl Expr {
 
     /// Whether it is never below the other, if that is decided: `Some(false)` says that it always
     /// is.
-    pub fn at_least(self, other: Expr) -> Option<bool> {
+    pub fn at_least(&self, other: &Expr) -> Option<bool> {
         let difference = self.minus(other)?;
         let (least, most) = difference.bounds();
         match (least >= 0, most < 0) {
@@ -226,7 +259,7 @@ impl Expr {
     }
 
     /// Whether both are always equal, if that is decided: `Some(false)` says that they never are.
-    pub fn equals(self, other: Expr) -> Option<bool> {
+    pub fn equals(&self, other: &Expr) -> Option<bool> {
         if self == other {
             return Some(true);
         }
@@ -244,56 +277,57 @@ impl Expr {
 
     /// Remembers that both are equal, or the model does not run: a node that runs whenever the model
     /// does says so. What is said in a branch holds only there, and is forgotten.
-    pub fn must_equal(self, other: Expr) {
+    pub fn must_equal(&self, other: &Expr) {
         let (one, other) = (self.end(), other.end());
         // A number is the end of its chain, and so is what was there first.
         let (from, to) = match (one.constant(), other.constant()) {
             (Some(_), Some(_)) => return,
-            (Some(_), None) => (other, one),
-            (None, Some(_)) => (one, other),
-            (None, None) => (one.max(other), one.min(other)),
+            (Some(_), None) => (other.id, one.id),
+            (None, Some(_)) => (one.id, other.id),
+            (None, None) => (one.id.max(other.id), one.id.min(other.id)),
         };
-        with(|table| {
+        self.ask(|table| {
             if table.always && from != to {
-                table.equal.insert(from.0, to.0);
+                table.equal.insert(from, to);
             }
         });
     }
 
     /// What it is equal to wherever the model runs.
-    fn end(self) -> Expr {
-        with(|table| {
-            let mut at = self.0;
+    fn end(&self) -> Expr {
+        let id = self.ask(|table| {
+            let mut at = self.id;
             while let Some(to) = table.equal.get(&at) {
                 at = *to;
             }
-            Expr(at)
-        })
+            at
+        });
+        Expr { id, table: Arc::clone(&self.table) }
     }
 
     /// Remembers that something could not be decided because of its symbols.
-    fn leave_undecided(self) {
-        with(|table| {
-            for symbol in table.symbols_of(self) {
+    fn leave_undecided(&self) {
+        self.ask(|table| {
+            for symbol in table.symbols_of(self.id) {
                 table.undecided[symbol] += 1;
             }
         });
     }
 
     /// Remembers that it is within limits that its terms do not tell.
-    pub fn known_between(self, lo: i128, hi: i128) {
-        with(|table| {
-            let (least, most) = &mut table.polynomials[self.0 as usize].1;
+    pub fn known_between(&self, lo: i128, hi: i128) {
+        self.ask(|table| {
+            let (least, most) = &mut table.polynomials[self.id as usize].1;
             (*least, *most) = ((*least).max(lo), (*most).min(hi));
         });
     }
 
     /// It as a dim.
-    pub fn dim(self) -> Dim {
+    pub fn dim(&self) -> Dim {
         let (least, most) = self.bounds();
         match (self.constant(), u64::try_from(least), u64::try_from(most)) {
             (Some(number), ..) => u64::try_from(number).map_or(Dim::Unknown, Dim::Known),
-            (None, Ok(_), Ok(_)) => Dim::Follows(self),
+            (None, Ok(_), Ok(_)) => Dim::Follows(self.clone()),
             (None, Err(_), Ok(most)) => {
                 self.leave_undecided();
                 Dim::AtMost(most)
@@ -303,77 +337,69 @@ impl Expr {
     }
 
     /// It as a number of a tensor.
-    pub fn int(self) -> Option<Int> {
+    pub fn int(&self) -> Option<Int> {
         let (least, most) = self.bounds();
         let (lo, hi) = (i64::try_from(least).ok()?, i64::try_from(most).ok()?);
-        let expr = self.constant().is_none().then_some(self);
+        let expr = self.constant().is_none().then(|| self.clone());
         Some(Int { expr, ..Int::between(lo, hi) })
+    }
+
+    /// A dim as an expression of the same scope, if it is known or follows from sizes.
+    pub fn of_dim(&self, dim: &Dim) -> Option<Expr> {
+        match dim {
+            Dim::Known(dim) => self.number(i128::from(*dim)),
+            Dim::Follows(expr) => Some(expr.clone()),
+            Dim::AtMost(_) | Dim::Unknown => None,
+        }
+    }
+
+    /// A number of a tensor as an expression of the same scope, if it is known or follows from sizes.
+    pub fn of_int(&self, int: &Int) -> Option<Expr> {
+        match (&int.expr, int.known()) {
+            (Some(expr), _) => Some(expr.clone()),
+            (None, Some(number)) => self.number(i128::from(number)),
+            (None, None) => None,
+        }
     }
 }
 
 /// A dim with one name for all that is equal to it wherever the model runs.
-pub fn settled(dim: Dim) -> Dim {
+pub fn settled(dim: &Dim) -> Dim {
     match dim {
         Dim::Follows(expr) => expr.end().dim(),
-        dim => dim,
+        dim => dim.clone(),
     }
-}
-
-/// Says whether the nodes that are gone through next run whenever the model does.
-pub fn set_always(always: bool) {
-    TABLE.with_borrow_mut(|table| {
-        if let Some(table) = table {
-            table.always = always;
-        }
-    });
 }
 
 /// What follows for one number from two, at least one of which follows from sizes and both of which
 /// are exact; nothing if it is otherwise.
-pub fn of_dims(a: Dim, b: Dim, function: impl FnOnce(Expr, Expr) -> Option<Expr>) -> Option<Dim> {
-    if !matches!((a, b), (Dim::Follows(_), _) | (_, Dim::Follows(_))) {
-        return None;
-    }
-    function(exact(a)?, exact(b)?).map(Expr::dim)
+pub fn of_dims(
+    a: &Dim,
+    b: &Dim,
+    function: impl FnOnce(&Expr, &Expr) -> Option<Expr>,
+) -> Option<Dim> {
+    let ((Dim::Follows(one), _) | (_, Dim::Follows(one))) = (a, b) else { return None };
+    function(&one.of_dim(a)?, &one.of_dim(b)?).map(|expr| expr.dim())
 }
 
 /// The same for the numbers of tensors.
-pub fn of_ints(a: Int, b: Int, function: impl FnOnce(Expr, Expr) -> Option<Expr>) -> Option<Int> {
-    if a.expr.is_none() && b.expr.is_none() {
-        return None;
-    }
-    function(exact_int(a)?, exact_int(b)?)?.int()
+pub fn of_ints(
+    a: &Int,
+    b: &Int,
+    function: impl FnOnce(&Expr, &Expr) -> Option<Expr>,
+) -> Option<Int> {
+    compared(a, b, function)?.int()
 }
 
 /// What both numbers say of each other, if both are exact and one follows from sizes.
-pub fn compared<T>(a: Int, b: Int, compare: impl FnOnce(Expr, Expr) -> Option<T>) -> Option<T> {
-    if a.expr.is_none() && b.expr.is_none() {
-        return None;
-    }
-    compare(exact_int(a)?, exact_int(b)?)
-}
-
-/// A dim as an expression, if it is known or follows from sizes. Only where something follows.
-pub fn exact(dim: Dim) -> Option<Expr> {
-    match dim {
-        Dim::Known(dim) => Expr::number(i128::from(dim)),
-        Dim::Follows(expr) => Some(expr),
-        Dim::AtMost(_) | Dim::Unknown => None,
-    }
-}
-
-/// A number of a tensor as an expression, if it is known or follows from sizes.
-pub fn exact_int(int: Int) -> Option<Expr> {
-    match (int.expr, int.known()) {
-        (Some(expr), _) => Some(expr),
-        (None, Some(number)) => Expr::number(i128::from(number)),
-        (None, None) => None,
-    }
+pub fn compared<T>(a: &Int, b: &Int, compare: impl FnOnce(&Expr, &Expr) -> Option<T>) -> Option<T> {
+    let one = a.expr.as_ref().or(b.expr.as_ref())?;
+    compare(&one.of_int(a)?, &one.of_int(b)?)
 }
 
 impl Table {
-    fn terms(&self, expr: Expr) -> Terms {
-        self.polynomials[expr.0 as usize].0.clone()
+    fn terms(&self, expr: Id) -> Terms {
+        self.polynomials[expr as usize].0.clone()
     }
 
     fn atom(&mut self, atom: Atom, bounds: Bounds) -> u32 {
@@ -386,19 +412,19 @@ impl Table {
         id
     }
 
-    fn intern(&mut self, terms: Terms) -> Option<Expr> {
+    fn intern(&mut self, terms: Terms) -> Option<Id> {
         if let Some(id) = self.ids.get(&terms) {
-            return Some(Expr(*id));
+            return Some(*id);
         }
         let bounds = self.bounds_of(&terms)?;
         let id = u32::try_from(self.polynomials.len()).ok()?;
         self.polynomials.push((terms.clone(), bounds));
         self.ids.insert(terms, id);
-        Some(Expr(id))
+        Some(id)
     }
 
-    fn sum(&self, a: Expr, b: Expr, sign: i128) -> Option<Terms> {
-        let other = self.polynomials[b.0 as usize].0.iter();
+    fn sum(&self, a: Id, b: Id, sign: i128) -> Option<Terms> {
+        let other = self.polynomials[b as usize].0.iter();
         let other =
             other.map(|(product, number)| Some((product.clone(), number.checked_mul(sign)?)));
         collected(self.terms(a).into_iter().map(Some).chain(other))
@@ -418,7 +444,7 @@ impl Table {
     }
 
     /// ⌊expr / divisor⌋: what is divided without a rest, and a quotient of the others.
-    fn quotient(&mut self, expr: Expr, divisor: i128) -> Option<Expr> {
+    fn quotient(&mut self, expr: Id, divisor: i128) -> Option<Id> {
         let (mut whole, mut rest) = (Terms::new(), Terms::new());
         for (product, number) in self.terms(expr) {
             let (over, left) = (number.div_euclid(divisor), number.rem_euclid(divisor));
@@ -430,13 +456,13 @@ impl Table {
             }
         }
         let rest = self.intern(rest)?;
-        let (least, most) = self.polynomials[rest.0 as usize].1;
+        let (least, most) = self.polynomials[rest as usize].1;
         let bounds = (least.div_euclid(divisor), most.div_euclid(divisor));
         let fraction = if bounds.0 == bounds.1 {
             if bounds.0 == 0 { Terms::new() } else { vec![(Vec::new(), bounds.0)] }
         } else {
             let (of, divisor) = self.unnested(rest, divisor)?;
-            vec![(vec![self.atom(Atom::Quotient(of.0, divisor), bounds)], 1)]
+            vec![(vec![self.atom(Atom::Quotient(of, divisor), bounds)], 1)]
         };
         let terms = collected(whole.into_iter().chain(fraction).map(Some))?;
         self.intern(terms)
@@ -444,7 +470,7 @@ impl Table {
 
     /// A quotient of a quotient and a number is one quotient: ⌊(⌊p / a⌋ + c) / b⌋ is
     /// ⌊(p + a·c) / (a·b)⌋.
-    fn unnested(&mut self, expr: Expr, divisor: i128) -> Option<(Expr, i128)> {
+    fn unnested(&mut self, expr: Id, divisor: i128) -> Option<(Id, i128)> {
         let terms = self.terms(expr);
         let (atom, more) = match &terms[..] {
             [(product, 1)] => (product, 0),
@@ -456,21 +482,20 @@ impl Table {
             return Some((expr, divisor));
         };
         let more = (Vec::new(), more.checked_mul(inner)?);
-        let of = self.terms(Expr(of)).into_iter().chain((more.1 != 0).then_some(more));
+        let of = self.terms(of).into_iter().chain((more.1 != 0).then_some(more));
         let of = collected(of.map(Some))?;
         Some((self.intern(of)?, divisor.checked_mul(inner)?))
     }
 
     /// The symbols that an expression depends on, in ascending order.
-    fn symbols_of(&self, expr: Expr) -> Vec<usize> {
+    fn symbols_of(&self, expr: Id) -> Vec<usize> {
         let mut found = vec![false; self.undecided.len()];
         let mut open = vec![expr];
         while let Some(expr) = open.pop() {
-            for atom in self.polynomials[expr.0 as usize].0.iter().flat_map(|(product, _)| product)
-            {
+            for atom in self.polynomials[expr as usize].0.iter().flat_map(|(product, _)| product) {
                 match self.atoms[*atom as usize].0 {
                     Atom::Symbol(symbol) => found[symbol] = true,
-                    Atom::Quotient(of, _) => open.push(Expr(of)),
+                    Atom::Quotient(of, _) => open.push(of),
                 }
             }
         }

@@ -35,7 +35,7 @@ impl Numbers {
 }
 
 /// An integer of which two limits are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Int {
     /// It is not less.
     pub lo: i64,
@@ -57,13 +57,13 @@ impl Int {
 
     /// The number, if the limits are equal.
     #[must_use]
-    pub fn known(self) -> Option<i64> {
+    pub fn known(&self) -> Option<i64> {
         (self.lo == self.hi).then_some(self.lo)
     }
 
     /// Whether it is the same in every run with the same sizes of inputs.
     #[must_use]
-    pub fn is_exact(self) -> bool {
+    pub fn is_exact(&self) -> bool {
         self.expr.is_some() || self.lo == self.hi
     }
 }
@@ -143,7 +143,7 @@ impl Fact {
     /// Its elements as integers, if all are known.
     #[must_use]
     pub fn known_ints(&self) -> Option<Vec<i64>> {
-        self.ints()?.iter().map(|int| int.known()).collect()
+        self.ints()?.iter().map(Int::known).collect()
     }
 
     /// Its elements as real numbers, if all are known.
@@ -159,7 +159,7 @@ impl Fact {
     #[must_use]
     pub fn is_constant(&self) -> bool {
         match &self.numbers {
-            Some(Numbers::Ints(ints)) => ints.iter().all(|int| int.is_exact()),
+            Some(Numbers::Ints(ints)) => ints.iter().all(Int::is_exact),
             Some(Numbers::Floats(_)) => true,
             None => false,
         }

@@ -37,7 +37,7 @@ impl<'a> Array<'a> {
     /// An element by its index in row-major order.
     pub(super) fn flat(&self, index: usize) -> Option<Number> {
         match &*self.numbers {
-            Numbers::Ints(ints) => ints.get(index).map(|int| Number::Int(*int)),
+            Numbers::Ints(ints) => ints.get(index).map(|int| Number::Int(int.clone())),
             Numbers::Floats(floats) => floats.get(index).map(|float| Number::Float(*float)),
         }
     }

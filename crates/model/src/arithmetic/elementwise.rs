@@ -20,8 +20,8 @@ pub(super) fn unary(function: Unary, operands: &Operands<'_>, target: &Target) -
 fn unary_int(function: Unary, int: Int, dtype: Dtype) -> Option<Int> {
     match function {
         Unary::Abs => interval::abs(int),
-        Unary::Neg => interval::neg(int),
-        Unary::Not if dtype == Dtype::Bool => interval::sub(Int::from(1), int),
+        Unary::Neg => interval::neg(&int),
+        Unary::Not if dtype == Dtype::Bool => interval::sub(&Int::from(1), &int),
         Unary::Sign => Some(Int::between(int.lo.signum(), int.hi.signum())),
         Unary::Ceil | Unary::Floor | Unary::Round => Some(int),
         Unary::Not | Unary::Reciprocal | Unary::Sqrt | Unary::Test | Unary::Other => None,
@@ -51,14 +51,14 @@ pub(super) fn binary(
 ) -> Option<Numbers> {
     let (a, b) = (operands.array(0)?, operands.array(1)?);
     target.fill(|at| match (a.broadcast(at)?, b.broadcast(at)?) {
-        (Number::Int(a), Number::Int(b)) => binary_int(function, a, b),
+        (Number::Int(a), Number::Int(b)) => binary_int(function, &a, &b),
         (Number::Float(a), Number::Float(b)) => binary_float(function, a, b),
         (Number::Int(_), Number::Float(_)) | (Number::Float(_), Number::Int(_)) => None,
     })
 }
 
-fn binary_int(function: Binary, a: Int, b: Int) -> Option<Number> {
-    let truth = |int| Number::Int(int).truth();
+fn binary_int(function: Binary, a: &Int, b: &Int) -> Option<Number> {
+    let truth = |int: &Int| Number::Int(int.clone()).truth();
     match function {
         Binary::Add => interval::add(a, b).map(Number::Int),
         Binary::Sub => interval::sub(a, b).map(Number::Int),
@@ -130,8 +130,14 @@ pub(super) fn clip(operands: &Operands<'_>, target: &Target) -> Option<Numbers> 
     let (least, most) = (limit(1)?, limit(2)?);
     target.fill(|at| {
         let x = x.broadcast(at)?;
-        let raised = least.map_or(Some(x), |least| extreme(x, least, interval::max, f64::max))?;
-        most.map_or(Some(raised), |most| extreme(raised, most, interval::min, f64::min))
+        let raised = match least.clone() {
+            Some(least) => extreme(x, least, interval::max, f64::max)?,
+            None => x,
+        };
+        match most.clone() {
+            Some(most) => extreme(raised, most, interval::min, f64::min),
+            None => Some(raised),
+        }
     })
 }
 

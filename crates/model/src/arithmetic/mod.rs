@@ -144,7 +144,7 @@ fn from_elements(
         Operator::Cast(_) | Operator::CastLike => elementwise::cast(operands, target),
         Operator::Dropout => {
             let trains = operands.fact(2).is_some()
-                && operands.scalar(2).and_then(Number::truth) != Some(false);
+                && operands.scalar(2).and_then(|number| number.truth()) != Some(false);
             if trains { None } else { target.same(&operands.array(0)?) }
         }
         Operator::Identity
@@ -256,8 +256,8 @@ pub(crate) fn normal(axis: i64, rank: usize) -> Option<usize> {
 fn filled(value: f64, target: &Target) -> Option<Numbers> {
     let number = elementwise::converted(Number::Float(value), target.dtype);
     // Integers that large may have been rounded on the way here.
-    let exact = small_whole(value, Dtype::F64) || number.is_some_and(Number::is_float);
-    if exact { target.fill(|_| number) } else { None }
+    let exact = small_whole(value, Dtype::F64) || number.as_ref().is_some_and(Number::is_float);
+    if exact { target.fill(|_| number.clone()) } else { None }
 }
 
 fn dims(start: i64, end: Option<i64>, operands: &Operands<'_>, target: &Target) -> Option<Numbers> {
@@ -271,23 +271,23 @@ fn dims(start: i64, end: Option<i64>, operands: &Operands<'_>, target: &Target) 
     if kept.len() != target.len() {
         return None;
     }
-    target.fill(|at| Some(Number::Int(Int::from(*kept.get(*at.first()?)?))))
+    target.fill(|at| Some(Number::Int(Int::from(kept.get(*at.first()?)?.clone()))))
 }
 
 fn size(operands: &Operands<'_>, target: &Target) -> Option<Numbers> {
     let dims = operands.fact(0)?.dims()?;
-    let sizes = || dims.iter().map(|dim| Int::from(*dim));
+    let sizes = || dims.iter().map(|dim| Int::from(dim.clone()));
     // A dim of 0 makes it 0, however large the others are.
     let empty = dims.contains(&Dim::Known(0));
     let size = if empty { Some(Int::from(0)) } else { interval::product(sizes()) };
-    target.fill(|_| Some(Number::Int(size.unwrap_or(Int::between(0, i64::MAX)))))
+    target.fill(|_| Some(Number::Int(size.clone().unwrap_or(Int::between(0, i64::MAX)))))
 }
 
 fn range(operands: &Operands<'_>, target: &Target) -> Option<Numbers> {
     match (operands.scalar(0)?, operands.scalar(2)?) {
         (Number::Int(start), Number::Int(delta)) => target.fill(|at| {
             let steps = Int::from(i64::try_from(*at.first()?).ok()?);
-            interval::add(start, interval::mul(delta, steps)?).map(Number::Int)
+            interval::add(&start, &interval::mul(&delta, &steps)?).map(Number::Int)
         }),
         (Number::Float(start), Number::Float(delta)) => {
             // Kernels may add up or multiply: it is the same if all are whole.

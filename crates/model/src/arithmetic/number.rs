@@ -6,7 +6,7 @@ use super::interval;
 use crate::model::Content;
 
 /// One element.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Number {
     /// An integer or a truth value.
     Int(Int),
@@ -22,29 +22,34 @@ impl Number {
         }
     }
 
-    pub(super) fn is_float(self) -> bool {
+    pub(super) fn is_float(&self) -> bool {
         matches!(self, Number::Float(_))
     }
 
     /// The integer, if it is known.
-    pub(super) fn known_int(self) -> Option<i64> {
-        self.int().and_then(Int::known)
+    pub(super) fn known_int(&self) -> Option<i64> {
+        match self {
+            Number::Int(int) => int.known(),
+            Number::Float(_) => None,
+        }
     }
 
     /// Whether it is other than 0, if that is known.
-    pub(super) fn truth(self) -> Option<bool> {
+    pub(super) fn truth(&self) -> Option<bool> {
         match self {
             Number::Int(int) if !interval::contains(int, 0) => Some(true),
             Number::Int(int) => int.known().map(|_| false),
-            Number::Float(float) => Some(float != 0.0),
+            Number::Float(float) => Some(*float != 0.0),
         }
     }
 
     /// What holds of both.
     pub(super) fn join(self, other: Number) -> Option<Number> {
         match (self, other) {
-            (Number::Int(a), Number::Int(b)) => Some(Number::Int(interval::join(a, b))),
-            (Number::Float(a), Number::Float(b)) if a.to_bits() == b.to_bits() => Some(self),
+            (Number::Int(a), Number::Int(b)) => Some(Number::Int(interval::join(&a, &b))),
+            (Number::Float(a), Number::Float(b)) if a.to_bits() == b.to_bits() => {
+                Some(Number::Float(a))
+            }
             _ => None,
         }
     }
@@ -129,7 +134,7 @@ pub(super) fn collected(
         Class::Integer => {
             let any = any(dtype)?;
             let int = |number: Option<Number>| match number {
-                None => Some(any),
+                None => Some(any.clone()),
                 Some(number) => fitted(number.int()?, dtype),
             };
             let ints = numbers.map(int).collect::<Option<Vec<Int>>>()?;

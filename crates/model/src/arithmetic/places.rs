@@ -7,7 +7,7 @@ use super::number::Number;
 use super::{Operands, normal};
 
 /// A place on an axis that may count from the end.
-fn place(index: Number, dim: usize) -> Option<usize> {
+fn place(index: &Number, dim: usize) -> Option<usize> {
     normal(index.known_int()?, dim)
 }
 
@@ -16,7 +16,7 @@ pub(super) fn gather(axis: i64, operands: &Operands<'_>, target: &Target) -> Opt
     let axis = normal(axis, x.rank())?;
     let end = axis + indices.rank();
     target.fill(|at| {
-        let index = place(indices.at(at.get(axis..end)?)?, x.dims[axis])?;
+        let index = place(&indices.at(at.get(axis..end)?)?, x.dims[axis])?;
         x.at(&[&at[..axis], &[index], &at[end..]].concat())
     })
 }
@@ -30,7 +30,7 @@ pub(super) fn gather_elements(
     let axis = normal(axis, x.rank())?;
     target.fill(|at| {
         let mut from = at.to_vec();
-        *from.get_mut(axis)? = place(indices.at(at)?, x.dims[axis])?;
+        *from.get_mut(axis)? = place(&indices.at(at)?, x.dims[axis])?;
         x.at(&from)
     })
 }
@@ -49,7 +49,7 @@ pub(super) fn gather_nd(
         let mut index_at = at.get(..outer.len())?.to_vec();
         for (component, dim) in dims.iter().enumerate() {
             index_at.push(component);
-            from.push(place(indices.at(&index_at)?, *dim)?);
+            from.push(place(&indices.at(&index_at)?, *dim)?);
             index_at.pop();
         }
         from.extend_from_slice(&at[outer.len()..]);
@@ -65,9 +65,13 @@ pub(super) fn one_hot(axis: i64, operands: &Operands<'_>, target: &Target) -> Op
     target.fill(|at| {
         let index = indices.at(&[&at[..axis], &at[axis + 1..]].concat())?;
         if index.known_int().is_none() {
-            return off.join(on);
+            return off.clone().join(on.clone());
         }
-        Some(if place(index, target.dims[axis]) == Some(at[axis]) { on } else { off })
+        Some(if place(&index, target.dims[axis]) == Some(at[axis]) {
+            on.clone()
+        } else {
+            off.clone()
+        })
     })
 }
 
@@ -83,7 +87,7 @@ pub(super) fn non_zero(operands: &Operands<'_>, target: &Target) -> Option<Numbe
     let x = operands.array(0)?;
     let mut places = Vec::new();
     let mut decided = true;
-    each(&x.dims, |at| match x.at(at).and_then(Number::truth) {
+    each(&x.dims, |at| match x.at(at).and_then(|number| number.truth()) {
         Some(true) => places.push(at.to_vec()),
         Some(false) => {}
         None => decided = false,

@@ -55,7 +55,7 @@ pub(super) fn along(reduce: Reduce, operands: &Operands<'_>, target: &Target) ->
 
 /// Elements reduced to one, if that is the same in whichever order.
 fn folded(function: Reduction, group: &[Number], dtype: Dtype) -> Option<Number> {
-    let ints: Option<Vec<Int>> = group.iter().map(|number| number.int()).collect();
+    let ints: Option<Vec<Int>> = group.iter().map(|number| number.clone().int()).collect();
     match (function, ints.filter(|_| dtype.class() == Class::Integer)) {
         (Reduction::Max, _) => extreme_of(group, |a, b| extreme(a, b, interval::max, f64::max)),
         (Reduction::Min, _) => extreme_of(group, |a, b| extreme(a, b, interval::min, f64::min)),
@@ -76,7 +76,7 @@ fn extreme_of(
     larger: impl Fn(Number, Number) -> Option<Number>,
 ) -> Option<Number> {
     let (first, rest) = group.split_first()?;
-    rest.iter().try_fold(*first, |found, number| larger(found, *number))
+    rest.iter().try_fold(first.clone(), |found, number| larger(found, number.clone()))
 }
 
 fn floats(group: &[Number]) -> impl Iterator<Item = Option<f64>> {

@@ -85,7 +85,7 @@ pub(super) fn split(
     let axis = normal(axis, x.rank())?;
     let mut start = 0usize;
     for output in &outputs[..index] {
-        let length = Int::from(*output.dims()?.get(axis)?).known()?;
+        let length = Int::from(output.dims()?.get(axis)?.clone()).known()?;
         start = start.checked_add(usize::try_from(length).ok()?)?;
     }
     let mut from = Vec::new();
@@ -102,7 +102,7 @@ pub(super) fn concat(axis: i64, operands: &Operands<'_>, target: &Target) -> Opt
     let mut parts = Vec::new();
     let mut end = 0usize;
     for index in 0..operands.inputs.len() {
-        let length = Int::from(*operands.fact(index)?.dims()?.get(axis)?).known()?;
+        let length = Int::from(operands.fact(index)?.dims()?.get(axis)?.clone()).known()?;
         if length > 0 {
             end = end.checked_add(usize::try_from(length).ok()?)?;
             parts.push((end, operands.array(index)?));

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use plimsoll_graph::shape::expr::Scope;
 use plimsoll_graph::{Dim, Fact};
 
 use super::error::{BindingFault, ShapeError};
@@ -29,7 +30,7 @@ pub(super) struct Bound {
 pub(super) fn bind(
     model: &Model,
     bindings: &Bindings,
-    ranged: &Ranged,
+    ranged: &Ranged<'_>,
 ) -> Result<Bound, ShapeError> {
     let inputs: Vec<(TensorId, &Tensor)> = model
         .body
@@ -38,7 +39,7 @@ pub(super) fn bind(
         .map(|id| (*id, model.tensor(*id)))
         .filter(|(_, tensor)| tensor.origin != Origin::Stored)
         .collect();
-    let (symbols, ranged) = (bindings.symbols.clone(), ranged.clone());
+    let (symbols, ranged) = (bindings.symbols.clone(), ranged.symbols.clone());
     let mut binder = Binder { symbols, ranged, ..Binder::default() };
     binder.check_names(model, bindings, &inputs);
     for (_, input) in &inputs {
@@ -68,12 +69,18 @@ pub(super) fn bind(
 }
 
 /// What symbols with a range stand for, where shapes are found for all of it at once.
-pub(crate) type Ranged = BTreeMap<String, Dim>;
+#[derive(Default)]
+pub(crate) struct Ranged<'s> {
+    /// By symbol.
+    pub(crate) symbols: BTreeMap<String, Dim>,
+    /// Of which these are.
+    pub(crate) scope: Option<&'s Scope>,
+}
 
 #[derive(Default)]
 struct Binder {
     symbols: BTreeMap<String, u64>,
-    ranged: Ranged,
+    ranged: BTreeMap<String, Dim>,
     /// Symbols that nobody binds, with the inputs and axes that they are the dims of.
     unbound: BTreeMap<String, Vec<(String, usize)>>,
     faults: Vec<BindingFault>,
@@ -147,7 +154,7 @@ impl Binder {
             Axis::Known(dim) => return Dim::Known(*dim),
             Axis::Symbol(symbol) => {
                 if let Some(dim) = self.ranged.get(symbol) {
-                    return *dim;
+                    return dim.clone();
                 }
                 if let Some(dim) = self.symbols.get(symbol) {
                     return Dim::Known(*dim);

@@ -112,7 +112,7 @@ impl Engine<'_> {
         let runs = starts == Some(true) && trips.lo > 0;
         let mut outputs = if runs { self.outputs(&results[..count]) } else { state };
         for result in &results[count..] {
-            outputs.push(stacked(&self.facts[result.index()], 0, length, node)?);
+            outputs.push(stacked(&self.facts[result.index()], 0, &length, node)?);
         }
         Ok(outputs)
     }
@@ -161,7 +161,7 @@ impl Engine<'_> {
         let mut outputs = if runs { self.outputs(results) } else { state };
         for (index, result) in collected.iter().enumerate() {
             let axis = output_axes.get(index).copied().unwrap_or(0);
-            outputs.push(stacked(&self.facts[result.index()], axis, length, node)?);
+            outputs.push(stacked(&self.facts[result.index()], axis, &length, node)?);
         }
         Ok(outputs)
     }
@@ -276,7 +276,7 @@ fn truth(fact: &Fact) -> Option<bool> {
 /// How often a body runs at most; the largest number there is means without end.
 fn trips(fact: Option<&Fact>) -> Int {
     match fact.map(Fact::ints) {
-        Some(Some([trips])) => *trips,
+        Some(Some([trips])) => trips.clone(),
         Some(_) => Int::ANY,
         None => Int::from(i64::MAX),
     }
@@ -316,7 +316,7 @@ fn unstacked(sequence: &Fact, axis: i64, node: &ModelNode) -> Result<(Fact, Dim)
 }
 
 /// What is collected from all iterations.
-fn stacked(element: &Fact, axis: i64, length: Dim, node: &ModelNode) -> Result<Fact, ShapeError> {
+fn stacked(element: &Fact, axis: i64, length: &Dim, node: &ModelNode) -> Result<Fact, ShapeError> {
     let collected = Fact::of_type(element.dtype);
     let Some(dims) = element.dims() else {
         return Ok(collected);
@@ -326,7 +326,7 @@ fn stacked(element: &Fact, axis: i64, length: Dim, node: &ModelNode) -> Result<F
         return Err(fault_of(node, format!("a result of {rank} axes has no axis {axis}")));
     };
     let mut dims = dims.to_vec();
-    dims.insert(axis, length);
+    dims.insert(axis, length.clone());
     Ok(collected.with_dims(dims))
 }
 

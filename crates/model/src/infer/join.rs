@@ -5,14 +5,14 @@ use plimsoll_graph::{Dim, Fact, Int, Numbers, Shape};
 /// What holds of both.
 pub(super) fn join(a: &Fact, b: &Fact) -> Fact {
     let shape = zip_dims(a, b, |a, b| match (a, b) {
-        (a, b) if a == b => a,
+        (a, b) if a == b => a.clone(),
         (a, b) => {
-            let limits = Shape(vec![a, b]).limit();
+            let limits = Shape(vec![a.clone(), b.clone()]).limit();
             limits.map_or(Dim::Unknown, |limits| Dim::AtMost(limits[0].max(limits[1])))
         }
     });
-    let union = |a: Int, b: Int| {
-        if a == b { a } else { Int::between(a.lo.min(b.lo), a.hi.max(b.hi)) }
+    let union = |a: &Int, b: &Int| {
+        if a == b { a.clone() } else { Int::between(a.lo.min(b.lo), a.hi.max(b.hi)) }
     };
     let numbers = if a.shape == b.shape { zip_numbers(a, b, union) } else { None };
     Fact { dtype: a.dtype.filter(|_| a.dtype == b.dtype), shape, numbers }
@@ -32,13 +32,14 @@ pub(super) enum Care {
 /// What still holds of a tensor that changes from one iteration to the next. The same, if that
 /// holds of what it becomes too.
 pub(super) fn widen(before: &Fact, after: &Fact, care: Care) -> Fact {
-    let shape = zip_dims(
-        before,
-        after,
-        |before, after| {
-            if covers(before, after) { before } else { Dim::Unknown }
-        },
-    );
+    let shape =
+        zip_dims(
+            before,
+            after,
+            |before, after| {
+                if covers(before, after) { before.clone() } else { Dim::Unknown }
+            },
+        );
     let numbers = if shape == before.shape { zip_numbers(before, after, widened) } else { None };
     let dtype = before.dtype.filter(|_| before.dtype == after.dtype);
     let wide = Fact { dtype, shape, numbers };
@@ -51,7 +52,7 @@ pub(super) fn widen(before: &Fact, after: &Fact, care: Care) -> Fact {
 }
 
 /// Whether everything that the second dim can be the first can be too.
-fn covers(wide: Dim, dim: Dim) -> bool {
+fn covers(wide: &Dim, dim: &Dim) -> bool {
     match (wide, dim) {
         (Dim::Unknown, _) => true,
         (Dim::AtMost(most), Dim::Known(dim) | Dim::AtMost(dim)) => dim <= most,
@@ -60,9 +61,9 @@ fn covers(wide: Dim, dim: Dim) -> bool {
 }
 
 /// An integer that changes: the limits that it keeps to.
-fn widened(before: Int, after: Int) -> Int {
+fn widened(before: &Int, after: &Int) -> Int {
     if before == after {
-        return before;
+        return before.clone();
     }
     Int::between(
         if after.lo < before.lo { i64::MIN } else { before.lo },
@@ -70,16 +71,16 @@ fn widened(before: Int, after: Int) -> Int {
     )
 }
 
-fn zip_dims(a: &Fact, b: &Fact, dim: impl Fn(Dim, Dim) -> Dim) -> Option<Shape> {
+fn zip_dims(a: &Fact, b: &Fact, dim: impl Fn(&Dim, &Dim) -> Dim) -> Option<Shape> {
     let (a, b) = (a.dims()?, b.dims()?);
-    let dims = a.iter().zip(b).map(|(a, b)| dim(*a, *b)).collect();
+    let dims = a.iter().zip(b).map(|(a, b)| dim(a, b)).collect();
     (a.len() == b.len()).then_some(Shape(dims))
 }
 
-fn zip_numbers(a: &Fact, b: &Fact, int: impl Fn(Int, Int) -> Int) -> Option<Numbers> {
+fn zip_numbers(a: &Fact, b: &Fact, int: impl Fn(&Int, &Int) -> Int) -> Option<Numbers> {
     match (a.numbers.as_ref()?, b.numbers.as_ref()?) {
         (Numbers::Ints(a), Numbers::Ints(b)) if a.len() == b.len() => {
-            let ints: Vec<Int> = a.iter().zip(b).map(|(a, b)| int(*a, *b)).collect();
+            let ints: Vec<Int> = a.iter().zip(b).map(|(a, b)| int(a, b)).collect();
             let tells = ints.is_empty() || ints.iter().any(|int| *int != Int::ANY);
             tells.then_some(Numbers::Ints(ints))
         }
@@ -124,7 +125,7 @@ mod tests {
         let wide = dims(&[Dim::Known(2), Dim::Unknown, Dim::AtMost(9)]);
         assert_eq!(widen(&before, &after, Care::Parts), wide);
         assert_eq!(widen(&before, &before, Care::Types), before);
-        assert_eq!(widen(&before, &after, Care::Ranks), dims(&[Dim::Unknown; 3]));
+        assert_eq!(widen(&before, &after, Care::Ranks), dims(&vec![Dim::Unknown; 3]));
         assert_eq!(widen(&before, &after, Care::Types), Fact::of_type(Some(Dtype::F32)));
         let counts = widen(&ints(&[(0, 0), (7, 7)]), &ints(&[(1, 1), (7, 7)]), Care::Parts);
         assert_eq!(counts, ints(&[(0, i64::MAX), (7, 7)]));

@@ -21,7 +21,7 @@ pub use bind::Bindings;
 pub(super) use bind::Ranged;
 pub use error::{BindingFault, Branch, Refused, ShapeError};
 pub(super) use order::Order;
-use plimsoll_graph::shape::expr;
+use plimsoll_graph::shape::expr::Scope;
 use plimsoll_graph::{Dim, Elements, Fact, Shape};
 pub use statics::statics;
 
@@ -41,7 +41,7 @@ const VISITS: usize = 16;
 
 /// What is known of every tensor of a model, by its id, inside bodies too.
 pub fn facts(model: &Model, bindings: &Bindings) -> Result<Vec<Fact>, ShapeError> {
-    found(model, bindings, &Ranged::new()).map(|found| found.facts)
+    found(model, bindings, &Ranged::default()).map(|found| found.facts)
 }
 
 /// What is found out about a model.
@@ -58,7 +58,7 @@ pub(super) struct Found {
 pub(super) fn found(
     model: &Model,
     bindings: &Bindings,
-    ranged: &Ranged,
+    ranged: &Ranged<'_>,
 ) -> Result<Found, ShapeError> {
     let order = order::order(model)?;
     let bound = bind::bind(model, bindings, ranged)?;
@@ -68,7 +68,8 @@ pub(super) fn found(
     }
     let visits = order.nodes().saturating_mul(VISITS);
     let (symbols, refused) = (bound.symbols, BTreeMap::new());
-    let mut engine = Engine { model, facts, symbols, refused, budget: BUDGET, visits };
+    let scope = ranged.scope;
+    let mut engine = Engine { model, facts, symbols, scope, refused, budget: BUDGET, visits };
     engine.body(&model.body, &order)?;
     let mut refused = Vec::new();
     control::list_refused(&model.body, &order, &engine.refused, &mut refused);
@@ -100,6 +101,8 @@ struct Engine<'a> {
     /// By tensor; nothing is known of those that no node has made yet.
     facts: Vec<Fact>,
     symbols: BTreeMap<String, Dim>,
+    /// What symbols with ranges stand for belongs to it.
+    scope: Option<&'a Scope>,
     /// Branches that could not run when they were gone through last, by the name of the node.
     refused: BTreeMap<String, Refused>,
     /// How many more elements are reckoned with.
@@ -112,7 +115,9 @@ impl Engine<'_> {
     fn body(&mut self, body: &Body, order: &Order) -> Result<(), ShapeError> {
         for step in &order.steps {
             let node = &body.nodes[step.node];
-            expr::set_always(std::ptr::eq(body, &raw const self.model.body));
+            if let Some(scope) = self.scope {
+                scope.set_always(std::ptr::eq(body, &raw const self.model.body));
+            }
             self.visits = self.visits.saturating_sub(1);
             let outputs = match (&node.operator, &step.bodies[..]) {
                 (Operator::If(branches), [then, otherwise]) => {
@@ -168,7 +173,7 @@ impl Engine<'_> {
     fn dim(&self, axis: &Axis) -> Dim {
         match axis {
             Axis::Known(dim) => Dim::Known(*dim),
-            Axis::Symbol(symbol) => self.symbols.get(symbol).copied().unwrap_or(Dim::Unknown),
+            Axis::Symbol(symbol) => self.symbols.get(symbol).cloned().unwrap_or(Dim::Unknown),
             Axis::Unknown => Dim::Unknown,
         }
     }

@@ -53,15 +53,21 @@ pub(super) fn adapted(
     Ok(builder.finish()?)
 }
 
-/// A graph at one size without the views that the planned one does not have.
-pub(super) fn with_copies_of(planned: &Graph, there: &Graph) -> Result<Graph, GraphError> {
+/// A graph at one size in which exactly those values are views that are views in the planned one, as
+/// far as they can be: an op makes all of its views or none, so those of a node that copies
+/// some of its outputs are declared on the others.
+pub(super) fn with_views_of(planned: &Graph, there: &Graph) -> Result<Graph, GraphError> {
     let kernels = Kernels::default();
     let (views, more) = (planned.aliases(&kernels), there.aliases(&kernels));
     let mut builder = GraphBuilder::from(there);
     for id in there.node_ids() {
-        let copied = |value| more.view(value).is_some() && views.view(value).is_none();
-        if there.node(id).results().any(copied) {
+        let is_planned = |value: &ValueId| views.view(*value).is_some();
+        let is_copied = |value: ValueId| more.view(value).is_some() && !is_planned(&value);
+        if there.node(id).results().any(is_copied) {
             builder.node_mut(id).op = Op::Gather;
+            for value in there.node(id).results().filter(is_planned) {
+                builder.value_mut(value).view = more.view(value);
+            }
         }
     }
     builder.finish()

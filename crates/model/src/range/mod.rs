@@ -82,14 +82,14 @@ pub struct Ranged {
 }
 
 impl Ranged {
-    /// The graph at one size, with the same steps and with copies where the planned one has them:
-    /// what a plan is used on there.
+    /// The graph at one size, with the steps and the views of the planned one: what a plan is used on
+    /// there.
     ///
     /// # Errors
     /// If the model cannot run at that size.
     pub fn at(&self, model: &Model, bindings: &Bindings) -> Result<Graph, ShapeError> {
         let there = infer_at(model, bindings, Some(&self.statics))?.graph;
-        Ok(adapt::with_copies_of(&self.graph, &there)?)
+        Ok(adapt::with_views_of(&self.graph, &there)?)
     }
 }
 
@@ -298,7 +298,7 @@ impl Search<'_> {
 
     /// Looks at a part as a whole; if it is undecided, says along which symbol it should be cut.
     fn look_at_part(&mut self, part: &Part) -> Result<Option<usize>, Stop> {
-        let scope = Scope::open(part);
+        let scope = Scope::new(part);
         let statics = Some(&self.top.statics[..]);
         let here = infer_over(self.model, self.largest, &self.symbols, &scope, statics);
         if let Err(ShapeError::Node { .. }) = here {

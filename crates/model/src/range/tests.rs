@@ -219,6 +219,35 @@ fn who_reads_a_part_that_moves_reads_the_whole() {
     assert_eq!(runs, 7, "halves of odd sizes are not added");
 }
 
+/// An empty part is a view at one row, and none at more: there it is a copy next to a view.
+#[test]
+fn a_part_that_is_a_view_at_few_sizes_leaves_the_others_views() {
+    let mut build = Build::default();
+    let x = build.input("x", &["rows", "1"]);
+    let a = build.exp(x);
+    let parts = build.nodes(Operator::Split { axis: 1 }, &[a], 2);
+    let y = build.exp(parts[0]);
+    let model = build.finish(&[y, parts[1]]);
+    let (proof, bytes, runs) = planned(&model, &[range("rows", 1, 3)]).expect("a plan");
+    assert_eq!((proof.given_up, runs), (Vec::new(), 3));
+    assert_eq!(bytes, 3 * 4, "the first part is a view of `a`, which `y` takes over");
+}
+
+/// The same where parts begin within a byte.
+#[test]
+fn a_part_that_begins_within_a_byte_leaves_the_others_views() {
+    let mut build = Build::default();
+    let x = build.input("x", &["columns"]);
+    build.model.tensors[x.index()].dtype = Some(Dtype::I4);
+    let a = build.exp(x);
+    let parts = build.nodes(Operator::Split { axis: 0 }, &[a], 2);
+    let y = build.exp(parts[0]);
+    let z = build.exp(parts[1]);
+    let model = build.finish(&[y, z]);
+    let (_, _, runs) = planned(&model, &[range("columns", 4, 6)]).expect("a plan");
+    assert_eq!(runs, 3);
+}
+
 #[test]
 fn steps_that_are_static_at_some_sizes_are_steps_at_all() {
     // What is added is empty at both ends, and so a constant there.

@@ -33,7 +33,7 @@ pub(super) fn reduce(inputs: &Inputs<'_>, reduce: Reduce) -> Facts {
 /// The dims that are left, and 1s for the others if they stay.
 fn reduced(dims: &[Dim], gone: &[bool], keep: bool) -> Vec<Dim> {
     let dims = dims.iter().zip(gone).map(|(dim, gone)| match (gone, keep) {
-        (false, _) => Some(*dim),
+        (false, _) => Some(dim.clone()),
         (true, true) => Some(Dim::Known(1)),
         (true, false) => None,
     });
@@ -44,7 +44,7 @@ fn reduced(dims: &[Dim], gone: &[bool], keep: bool) -> Vec<Dim> {
 fn maybe_reduced(dims: &[Dim], axes: &Fact, keep: bool) -> Result<Option<Vec<Dim>>, String> {
     let or_one = |dim: &Dim| match dim {
         Dim::Known(1) => Dim::Known(1),
-        dim => limit(*dim).map_or(Dim::Unknown, |dim| Dim::AtMost(dim.max(1))),
+        dim => limit(dim).map_or(Dim::Unknown, |dim| Dim::AtMost(dim.max(1))),
     };
     if keep {
         return Ok(Some(dims.iter().map(or_one).collect()));

@@ -71,7 +71,7 @@ impl Meaning {
             if dots.is_some() {
                 self.ellipsis = None;
             }
-            return term.iter().flatten().try_for_each(|char| self.meet(*char, Dim::Unknown));
+            return term.iter().flatten().try_for_each(|char| self.meet(*char, &Dim::Unknown));
         };
         let Some(more) = dims.len().checked_sub(letters) else {
             return Err(format!("{letters} letters for {} axes", dims.len()));
@@ -80,19 +80,19 @@ impl Meaning {
             if more > 0 {
                 return Err(format!("{letters} letters for {} axes", dims.len()));
             }
-            return term.iter().flatten().zip(dims).try_for_each(|(c, dim)| self.meet(*c, *dim));
+            return term.iter().flatten().zip(dims).try_for_each(|(c, dim)| self.meet(*c, dim));
         };
         if let Some(ellipsis) = &mut self.ellipsis {
             *ellipsis = broadcast(ellipsis, &dims[dots..dots + more])?;
         }
         let others = dims[..dots].iter().chain(&dims[dots + more..]);
-        term.iter().flatten().zip(others).try_for_each(|(char, dim)| self.meet(*char, *dim))
+        term.iter().flatten().zip(others).try_for_each(|(char, dim)| self.meet(*char, dim))
     }
 
     /// Learns of one dim of a letter.
-    fn meet(&mut self, char: char, dim: Dim) -> Result<(), String> {
+    fn meet(&mut self, char: char, dim: &Dim) -> Result<(), String> {
         let known = self.letters.entry(char).or_insert(Dim::Known(1));
-        *known = broadcast_dim(*known, dim).map_err(|fault| format!("{fault} for `{char}`"))?;
+        *known = broadcast_dim(known, dim).map_err(|fault| format!("{fault} for `{char}`"))?;
         Ok(())
     }
 
@@ -106,10 +106,11 @@ impl Meaning {
                 }
                 Some(char) => {
                     let dim = self.letters.get(char);
-                    dims.push(*dim.ok_or_else(|| format!("`{char}` only in the output"))?);
+                    let dim = dim.ok_or_else(|| format!("`{char}` only in the output"))?;
+                    dims.push(dim.clone());
                 }
                 None => match &self.ellipsis {
-                    Some(ellipsis) => dims.extend(ellipsis),
+                    Some(ellipsis) => dims.extend_from_slice(ellipsis),
                     None => return Ok(None),
                 },
             }

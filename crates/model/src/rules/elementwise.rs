@@ -90,7 +90,7 @@ pub(super) fn bit_cast(inputs: &Inputs<'_>, dtype: Dtype) -> Facts {
     let mut output = Fact { dtype: Some(dtype), ..like(x) };
     let last = output.shape.as_mut().and_then(|shape| shape.0.last_mut());
     match (x.dtype, last) {
-        (Some(from), Some(last)) => *last = rewidened(*last, from, dtype)?,
+        (Some(from), Some(last)) => *last = rewidened(last, from, dtype)?,
         (None, Some(last)) => *last = Dim::Unknown,
         (Some(from), None) if from.bits() != dtype.bits() && x.shape.is_some() => {
             return Err(format!("a scalar of {from} is none of {dtype}"));
@@ -101,11 +101,11 @@ pub(super) fn bit_cast(inputs: &Inputs<'_>, dtype: Dtype) -> Facts {
 }
 
 /// How many elements of one type have the bits of so many of another.
-fn rewidened(dim: Dim, from: Dtype, to: Dtype) -> Result<Dim, String> {
+fn rewidened(dim: &Dim, from: Dtype, to: Dtype) -> Result<Dim, String> {
     let bits = |dim: u64| u128::from(dim) * u128::from(from.bits());
     let width = u128::from(to.bits());
     match dim {
-        Dim::Known(dim) if !bits(dim).is_multiple_of(width) => {
+        Dim::Known(dim) if !bits(*dim).is_multiple_of(width) => {
             Err(format!("{dim} elements of {from} are not whole ones of {to}"))
         }
         _ => Ok(grown(dim, |dim| u64::try_from(bits(dim) / width).ok())),

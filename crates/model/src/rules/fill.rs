@@ -26,7 +26,7 @@ pub(super) fn shaped_like(inputs: &Inputs<'_>, dtype: Option<Dtype>) -> Facts {
 /// `logits [batch, classes]`.
 pub(super) fn multinomial(inputs: &Inputs<'_>, dtype: Dtype, samples: u64) -> Facts {
     let dims = dims_of_rank(operand(inputs, 0)?, 2)?;
-    Ok(vec![made(Some(dtype), Some(vec![dims[0], Dim::Known(samples)]))])
+    Ok(vec![made(Some(dtype), Some(vec![dims[0].clone(), Dim::Known(samples)]))])
 }
 
 /// `length`.
@@ -61,13 +61,13 @@ pub(super) fn range(inputs: &Inputs<'_>) -> Facts {
     let dtype = start.dtype.or(limit.dtype).or(delta.dtype);
     let length = match (start.floats(), limit.floats(), delta.floats()) {
         (Some([start]), Some([limit]), Some([delta])) => real_range(*start, *limit, *delta, dtype)?,
-        _ => whole_range(scalar(start), scalar(limit), scalar(delta))?,
+        _ => whole_range(&scalar(start), &scalar(limit), &scalar(delta))?,
     };
     Ok(vec![made(dtype, Some(vec![length]))])
 }
 
 /// How many integers there are from a start to before a limit.
-fn whole_range(start: Int, limit: Int, delta: Int) -> Result<Dim, String> {
+fn whole_range(start: &Int, limit: &Int, delta: &Int) -> Result<Dim, String> {
     if delta.known() == Some(0) {
         return Err("a step of 0".to_owned());
     }

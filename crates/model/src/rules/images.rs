@@ -13,8 +13,8 @@ use crate::model::{Resize, Sizing};
 /// `x, rois, batches`.
 pub(super) fn roi_align(inputs: &Inputs<'_>, height: u64, width: u64) -> Facts {
     let (x, rois, batches) = (operand(inputs, 0)?, operand(inputs, 1)?, operand(inputs, 2)?);
-    let channels = dims_of_rank(x, 4)?[1];
-    let rois = same(dims_of_rank(rois, 2)?[0], length(batches))?;
+    let channels = dims_of_rank(x, 4)?[1].clone();
+    let rois = same(&dims_of_rank(rois, 2)?[0], &length(batches))?;
     let dims = vec![rois, channels, Dim::Known(height), Dim::Known(width)];
     Ok(vec![made(x.dtype, Some(dims))])
 }
@@ -27,8 +27,8 @@ pub(super) fn grid_sample(inputs: &Inputs<'_>) -> Facts {
         return Err(format!("{rank} axes, not batch, channels and more"));
     }
     let (dims, grid) = (dims_of_rank(x, rank)?, dims_of_rank(grid, rank)?);
-    same(grid[rank - 1], Dim::Known(rank as u64 - 2))?;
-    let output = [&[same(dims[0], grid[0])?, dims[1]], &grid[1..rank - 1]].concat();
+    same(&grid[rank - 1], &Dim::Known(rank as u64 - 2))?;
+    let output = [&[same(&dims[0], &grid[0])?, dims[1].clone()], &grid[1..rank - 1]].concat();
     Ok(vec![made(x.dtype, Some(output))])
 }
 
@@ -36,20 +36,20 @@ pub(super) fn grid_sample(inputs: &Inputs<'_>) -> Facts {
 pub(super) fn affine_grid(inputs: &Inputs<'_>) -> Facts {
     let (theta, size) = (operand(inputs, 0)?, dims_in(operand(inputs, 1)?)?);
     let matrix = dims_of_rank(theta, 3)?;
-    let axes = match (&size, matrix[1]) {
+    let axes = match (&size, matrix[1].clone()) {
         (Some(size), rows) => {
             let Some(axes @ 2..=3) = size.len().checked_sub(2) else {
                 return Err(format!("{} dims, not 4 or 5", size.len()));
             };
-            same(rows, Dim::Known(axes as u64))?;
+            same(&rows, &Dim::Known(axes as u64))?;
             axes
         }
         (None, Dim::Known(axes @ 2..=3)) => axes as usize,
         (None, _) => return Ok(vec![made(theta.dtype, None)]),
     };
     let size = size.unwrap_or_else(|| vec![Dim::Unknown; axes + 2]);
-    let mut dims = vec![same(matrix[0], size[0])?];
-    dims.extend(&size[2..]);
+    let mut dims = vec![same(&matrix[0], &size[0])?];
+    dims.extend_from_slice(&size[2..]);
     dims.push(Dim::Known(axes as u64));
     Ok(vec![made(theta.dtype, Some(dims))])
 }
@@ -65,7 +65,7 @@ pub(super) fn resize(inputs: &Inputs<'_>, resize: &Resize) -> Facts {
         Some(axes) => once(axes_of(axes, rank)?)?,
         None => (0..rank).collect(),
     };
-    let from: Vec<Dim> = axes.iter().map(|axis| shape.0[*axis]).collect();
+    let from: Vec<Dim> = axes.iter().map(|axis| shape.0[*axis].clone()).collect();
     let to = match (given(2), given(3)) {
         (_, Some(wanted)) => sized(&from, wanted, resize.sizing)?,
         (Some(scales), None) if resize.crops => cropped(&from, scales, given(1))?,
@@ -93,13 +93,13 @@ fn scaled(dims: &[Dim], scales: &Fact) -> Result<Vec<Dim>, String> {
     let Some(scales) = scales_of(scales, dims.len())? else {
         return Ok(vec![Dim::Unknown; dims.len()]);
     };
-    Ok(dims.iter().zip(scales).map(|(dim, scale)| scaled_dim(*dim, scale)).collect())
+    Ok(dims.iter().zip(scales).map(|(dim, scale)| scaled_dim(dim, scale)).collect())
 }
 
 #[allow(clippy::float_cmp, reason = "1 is exact")]
-fn scaled_dim(dim: Dim, scale: f32) -> Dim {
+fn scaled_dim(dim: &Dim, scale: f32) -> Dim {
     if scale == 1.0 {
-        return dim;
+        return dim.clone();
     }
     // As long as whole numbers are exact, so is their product.
     let whole = truncated(f64::from(scale)).filter(|_| scale.fract() == 0.0);
@@ -128,18 +128,18 @@ fn cropped(dims: &[Dim], scales: &Fact, roi: Option<&Fact>) -> Result<Vec<Dim>, 
     let mut output = Vec::new();
     for (axis, whole) in whole.into_iter().enumerate() {
         let part = ends[axis] as f32 - starts[axis] as f32;
-        let dim = grown(dims[axis], |dim| {
+        let dim = grown(&dims[axis], |dim| {
             truncated(f64::from((dim as f32 * part * scales[axis]).floor()))
         });
-        output.push(larger(whole, dim));
+        output.push(larger(&whole, &dim));
     }
     Ok(output)
 }
 
 /// What is known of a dim that may be the one or the other.
-fn larger(a: Dim, b: Dim) -> Dim {
+fn larger(a: &Dim, b: &Dim) -> Dim {
     if a == b {
-        return a;
+        return a.clone();
     }
     let limits = limit(a).zip(limit(b));
     at_most(limits.map(|(a, b)| a.max(b)))
@@ -157,7 +157,7 @@ fn sized(from: &[Dim], wanted: &Fact, sizing: Sizing) -> Result<Vec<Dim>, String
     match (sizing, known(from), known(&to)) {
         (Sizing::Exact, _, _) => Ok(to),
         (_, Some(from), Some(to)) if !from.contains(&0) => Ok(proportional(&from, &to, sizing)),
-        (Sizing::NotLarger, _, _) => Ok(to.into_iter().map(|dim| at_most(limit(dim))).collect()),
+        (Sizing::NotLarger, _, _) => Ok(to.into_iter().map(|dim| at_most(limit(&dim))).collect()),
         (Sizing::NotSmaller, _, _) => Ok(vec![Dim::Unknown; from.len()]),
     }
 }
@@ -183,7 +183,7 @@ fn proportional(from: &[u64], to: &[u64], sizing: Sizing) -> Vec<Dim> {
         let exact = twice.and_then(|twice| u64::try_from(twice / (2 * under)).ok());
         let coarse = truncated(f64::from((*dim as f32 * coarse_scale + 0.5).floor()));
         let known = |dim: Option<u64>| dim.map_or(Dim::Unknown, Dim::Known);
-        larger(known(exact), known(coarse))
+        larger(&known(exact), &known(coarse))
     };
     from.iter().map(dim).collect()
 }

@@ -11,17 +11,23 @@ use crate::model::{Attention, Custom, Recurrence};
 pub(super) fn recurrent(inputs: &Inputs<'_>, layer: Recurrence) -> Facts {
     let (x, weights) = (operand(inputs, 0)?, operand(inputs, 2)?);
     let dims = dims_of_rank(x, 3)?;
-    let hidden = same(dims_of_rank(weights, 3)?[2], layer.hidden.map_or(Dim::Unknown, Dim::Known))?;
+    let given = layer.hidden.map_or(Dim::Unknown, Dim::Known);
+    let hidden = same(&dims_of_rank(weights, 3)?[2], &given)?;
     let ways = Dim::Known(layer.directions);
     let (all, last) = if layer.batch_first {
-        let (batch, steps) = (dims[0], dims[1]);
-        (vec![batch, steps, ways, hidden], vec![batch, ways, hidden])
+        let (batch, steps) = (&dims[0], &dims[1]);
+        (listed(&[batch, steps, &ways, &hidden]), listed(&[batch, &ways, &hidden]))
     } else {
-        let (steps, batch) = (dims[0], dims[1]);
-        (vec![steps, ways, batch, hidden], vec![ways, batch, hidden])
+        let (steps, batch) = (&dims[0], &dims[1]);
+        (listed(&[steps, &ways, batch, &hidden]), listed(&[&ways, batch, &hidden]))
     };
     let last = made(x.dtype, Some(last));
     Ok(vec![made(x.dtype, Some(all)), last.clone(), last])
+}
+
+/// These dims.
+fn listed(dims: &[&Dim]) -> Vec<Dim> {
+    dims.iter().map(|dim| (*dim).clone()).collect()
 }
 
 /// Queries, keys or values: `[batch, heads, length, size]`.
@@ -36,18 +42,21 @@ struct Rows {
 fn heads(fact: &Fact, heads: u64) -> Result<Option<Rows>, String> {
     Ok(Some(match fact.dims() {
         None => return Ok(None),
-        Some([batch, heads, length, size]) => {
-            Rows { batch: *batch, heads: *heads, length: *length, size: *size }
-        }
+        Some([batch, heads, length, size]) => Rows {
+            batch: batch.clone(),
+            heads: heads.clone(),
+            length: length.clone(),
+            size: size.clone(),
+        },
         Some([batch, length, all]) => {
-            let size = match (*all, heads) {
+            let size = match (all.clone(), heads) {
                 (_, 0) => return Err("no number of heads".to_owned()),
                 (Dim::Known(all), heads) if !all.is_multiple_of(heads) => {
                     return Err(format!("{all} in {heads} heads"));
                 }
-                (all, heads) => over(all, heads),
+                (all, heads) => over(&all, heads),
             };
-            Rows { batch: *batch, heads: Dim::Known(heads), length: *length, size }
+            Rows { batch: batch.clone(), heads: Dim::Known(heads), length: length.clone(), size }
         }
         Some(dims) => return Err(format!("{} axes, not 3 or 4", dims.len())),
     }))
@@ -64,26 +73,27 @@ pub(super) fn attention(inputs: &Inputs<'_>, attention: Attention) -> Facts {
     let (Some(queries), Some(keys), Some(values)) = (queries, keys, values) else {
         return Ok(types.into_iter().map(Fact::of_type).collect());
     };
-    let batch = same(same(queries.batch, keys.batch)?, values.batch)?;
-    if agreed(queries.size, keys.size).is_none() {
-        let (q, k) = (shown(queries.size), shown(keys.size));
+    let batch = same(&same(&queries.batch, &keys.batch)?, &values.batch)?;
+    if agreed(&queries.size, &keys.size).is_none() {
+        let (q, k) = (shown(&queries.size), shown(&keys.size));
         return Err(format!("queries of {q} against keys of {k}"));
     }
-    let key_heads = same(keys.heads, values.heads)?;
+    let key_heads = same(&keys.heads, &values.heads)?;
     let past = |index| -> Result<Dim, String> {
-        optional(inputs, index).map_or(Ok(Dim::Known(0)), |past| Ok(dims_of_rank(past, 4)?[2]))
+        optional(inputs, index)
+            .map_or(Ok(Dim::Known(0)), |past| Ok(dims_of_rank(past, 4)?[2].clone()))
     };
-    let all = same(sum(past(4)?, keys.length), sum(past(5)?, values.length))?;
+    let all = same(&sum(&past(4)?, &keys.length), &sum(&past(5)?, &values.length))?;
     let y = if flat {
-        vec![batch, queries.length, times(queries.heads, values.size)]
+        listed(&[&batch, &queries.length, &times(&queries.heads, &values.size)])
     } else {
-        vec![batch, queries.heads, queries.length, values.size]
+        listed(&[&batch, &queries.heads, &queries.length, &values.size])
     };
     let shapes = [
         y,
-        vec![batch, key_heads, all, keys.size],
-        vec![batch, key_heads, all, values.size],
-        vec![batch, queries.heads, queries.length, all],
+        listed(&[&batch, &key_heads, &all, &keys.size]),
+        listed(&[&batch, &key_heads, &all, &values.size]),
+        listed(&[&batch, &queries.heads, &queries.length, &all]),
     ];
     Ok(types.into_iter().zip(shapes).map(|(dtype, dims)| made(dtype, Some(dims))).collect())
 }
@@ -113,25 +123,25 @@ pub(super) fn fourier(inputs: &Inputs<'_>, one_sided: bool, inverse: bool) -> Fa
     if index == parts {
         return Err(format!("axis {axis} holds real and imaginary parts"));
     }
-    let length = wanted.unwrap_or(match dims[index] {
+    let length = wanted.unwrap_or(match dims[index].clone() {
         Dim::Known(0) if real => return Err("an empty spectrum".to_owned()),
-        dim if real => grown(dim, |dim| dim.saturating_sub(1).checked_mul(2)),
+        dim if real => grown(&dim, |dim| dim.saturating_sub(1).checked_mul(2)),
         dim => dim,
     });
-    dims[index] = if one_sided && !inverse { half(length) } else { length };
+    dims[index] = if one_sided && !inverse { half(&length) } else { length };
     Ok(vec![output])
 }
 
 /// The part of a spectrum that the other part follows from.
-fn half(length: Dim) -> Dim {
-    sum(over(length, 2), Dim::Known(1))
+fn half(length: &Dim) -> Dim {
+    sum(&over(length, 2), &Dim::Known(1))
 }
 
 /// `signal, step, window?, length?`. A signal of real numbers may do without an axis for them.
 pub(super) fn short_fourier(inputs: &Inputs<'_>, one_sided: bool) -> Facts {
     let (signal, step) = (operand(inputs, 0)?, operand(inputs, 1)?);
     let dims = match signal.dims() {
-        Some([batch, length]) => vec![*batch, *length],
+        Some([batch, length]) => vec![batch.clone(), length.clone()],
         Some([_, _, Dim::Known(parts)]) if !(1..=2).contains(parts) => {
             return Err(format!("numbers of {parts} parts, neither real nor complex"));
         }
@@ -139,17 +149,17 @@ pub(super) fn short_fourier(inputs: &Inputs<'_>, one_sided: bool) -> Facts {
     };
     let window = optional(inputs, 2).map_or(Dim::Unknown, length);
     let given = optional(inputs, 3).map_or(Ok(Dim::Unknown), |length| dim_in(scalar(length)))?;
-    let frame = same(window, given)?;
-    let frames = match (scalar(step).known(), frame) {
-        (Some(step), Dim::Known(frame)) => frames(dims[1], frame, step)?,
+    let frame = same(&window, &given)?;
+    let frames = match (scalar(step).known(), &frame) {
+        (Some(step), Dim::Known(frame)) => frames(&dims[1], *frame, step)?,
         _ => Dim::Unknown,
     };
-    let bins = if one_sided { half(frame) } else { frame };
-    Ok(vec![made(signal.dtype, Some(vec![dims[0], frames, bins, Dim::Known(2)]))])
+    let bins = if one_sided { half(&frame) } else { frame };
+    Ok(vec![made(signal.dtype, Some(vec![dims[0].clone(), frames, bins, Dim::Known(2)]))])
 }
 
 /// How many frames fit on a signal.
-fn frames(signal: Dim, frame: u64, step: i64) -> Result<Dim, String> {
+fn frames(signal: &Dim, frame: u64, step: i64) -> Result<Dim, String> {
     let Some(step) = u64::try_from(step).ok().filter(|step| *step > 0) else {
         return Err(format!("a step of {step}"));
     };
@@ -163,7 +173,7 @@ fn frames(signal: Dim, frame: u64, step: i64) -> Result<Dim, String> {
 pub(super) fn mel_weights(inputs: &Inputs<'_>, dtype: Dtype) -> Facts {
     let bins = dim_in(scalar(operand(inputs, 0)?))?;
     let length = dim_in(scalar(operand(inputs, 1)?))?;
-    Ok(vec![made(Some(dtype), Some(vec![half(length), bins]))])
+    Ok(vec![made(Some(dtype), Some(vec![half(&length), bins]))])
 }
 
 /// `scores, labels, weights?` to `loss, log probabilities?`.
@@ -173,13 +183,13 @@ pub(super) fn loss(inputs: &Inputs<'_>, reduced: bool) -> Facts {
         (Some([]), _) => return Err("scores without axes".to_owned()),
         (Some([_]), _) => return Err("scores without classes".to_owned()),
         (Some([batch, _, more @ ..]), labels) => {
-            let mut dims = [&[*batch], more].concat();
+            let mut dims = [std::slice::from_ref(batch), more].concat();
             if let Some(labels) = labels {
                 if labels.len() != dims.len() {
                     return Err(format!("labels of {} axes, not {}", labels.len(), dims.len()));
                 }
                 for (dim, label) in dims.iter_mut().zip(labels) {
-                    *dim = same(*dim, *label)?;
+                    *dim = same(dim, label)?;
                 }
             }
             Some(dims)
@@ -196,7 +206,7 @@ pub(super) fn det(inputs: &Inputs<'_>) -> Facts {
     let dims = match x.dims() {
         None => None,
         Some([batch @ .., rows, columns]) => {
-            same(*rows, *columns)?;
+            same(rows, columns)?;
             Some(batch.to_vec())
         }
         Some(dims) => return Err(format!("{} axes, not those of a matrix", dims.len())),

@@ -40,7 +40,7 @@ pub(super) fn dims_of_rank(fact: &Fact, rank: usize) -> Result<Vec<Dim>, String>
 /// The length of an operand with one axis.
 pub(super) fn length(fact: &Fact) -> Dim {
     match fact.dims() {
-        Some([length]) => *length,
+        Some([length]) => length.clone(),
         _ => Dim::Unknown,
     }
 }
@@ -64,7 +64,7 @@ pub(super) fn is_empty(fact: &Fact) -> bool {
 /// The one number of an operand.
 pub(super) fn scalar(fact: &Fact) -> Int {
     match fact.ints() {
-        Some([int]) => *int,
+        Some([int]) => int.clone(),
         _ => Int::ANY,
     }
 }

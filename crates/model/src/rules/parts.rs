@@ -3,8 +3,8 @@
 use plimsoll_graph::shape::dims::{
     agreed, at_most, axes_of, axis_of, limit, number, once, over_up, same, shown, sum, times,
 };
-use plimsoll_graph::shape::expr::{exact, exact_int, of_dims};
-use plimsoll_graph::{Dim, Expr, Fact, Int};
+use plimsoll_graph::shape::expr::{Expr, of_dims};
+use plimsoll_graph::{Dim, Fact, Int};
 
 use super::Inputs;
 use super::operands::{Facts, axes_in, dims_in, dims_of_rank, like, list, made, operand, optional};
@@ -28,7 +28,7 @@ pub(super) fn slice(inputs: &Inputs<'_>) -> Facts {
     let Some(axes) = axes else {
         // Any axis may become shorter.
         for dim in dims.iter_mut() {
-            *dim = at_most(limit(*dim));
+            *dim = at_most(limit(dim));
         }
         return Ok(vec![output]);
     };
@@ -41,21 +41,21 @@ pub(super) fn slice(inputs: &Inputs<'_>) -> Facts {
         }
     }
     for (index, axis) in axes.into_iter().enumerate() {
-        dims[axis] = sliced(dims[axis], starts[index], ends[index], steps[index])?;
+        dims[axis] = sliced(&dims[axis], &starts[index], &ends[index], &steps[index])?;
     }
     Ok(vec![output])
 }
 
 /// How long a slice of an axis is.
-fn sliced(dim: Dim, start: Int, end: Int, step: Int) -> Result<Dim, String> {
+fn sliced(dim: &Dim, start: &Int, end: &Int, step: &Int) -> Result<Dim, String> {
     match (start.known(), end.known(), step.known()) {
         (_, _, Some(0)) => return Err("a step of 0".to_owned()),
         (Some(start), Some(end), Some(step)) => {
             if let Dim::Known(dim) = dim {
-                return Ok(slice_length(dim, start, end, step));
+                return Ok(slice_length(*dim, start, end, step));
             }
             if start == 0 && step == 1 && end >= FAR {
-                return Ok(dim);
+                return Ok(dim.clone());
             }
         }
         _ => {}
@@ -67,7 +67,7 @@ fn sliced(dim: Dim, start: Int, end: Int, step: Int) -> Result<Dim, String> {
 }
 
 /// A part of an axis that follows from sizes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FollowedPart {
     /// The first element that is kept.
     pub(crate) start: Expr,
@@ -78,21 +78,29 @@ pub(crate) struct FollowedPart {
 /// The part of an axis between two places that may be negative or beyond the end, in steps forward.
 /// Nothing if all of it is known, or if it is not decided for all sizes on which side of the ends of
 /// the axis a place is.
-pub(crate) fn followed_part(dim: Dim, start: Int, end: Int, step: Int) -> Option<FollowedPart> {
-    let follows = matches!(dim, Dim::Follows(_)) || start.expr.is_some() || end.expr.is_some();
-    let step = step.known().filter(|step| *step > 0 && follows)?;
-    let dim = exact(dim)?;
+pub(crate) fn followed_part(dim: &Dim, start: &Int, end: &Int, step: &Int) -> Option<FollowedPart> {
+    let one = followed(dim, start, end)?;
+    let step = step.known().filter(|step| *step > 0)?;
+    let dim = one.of_dim(dim)?;
     let zero = dim.times_number(0)?;
-    let place = |int: Int| -> Option<Expr> {
-        let number = exact_int(int)?;
-        let ahead = number.at_least(zero)?;
-        let number = if ahead { number } else { number.plus(dim)? };
-        let number = if number.at_least(zero)? { number } else { zero };
-        Some(if dim.at_least(number)? { number } else { dim })
+    let place = |int: &Int| -> Option<Expr> {
+        let number = one.of_int(int)?;
+        let ahead = number.at_least(&zero)?;
+        let number = if ahead { number } else { number.plus(&dim)? };
+        let number = if number.at_least(&zero)? { number } else { zero.clone() };
+        Some(if dim.at_least(&number)? { number } else { dim.clone() })
     };
     let (start, end) = (place(start)?, place(end)?);
-    let way = if end.at_least(start)? { end.minus(start)? } else { zero };
+    let way = if end.at_least(&start)? { end.minus(&start)? } else { zero };
     Some(FollowedPart { start, length: way.over_up(i128::from(step))? })
+}
+
+/// What of a dim and two numbers follows from sizes, if something does.
+fn followed<'a>(dim: &'a Dim, a: &'a Int, b: &'a Int) -> Option<&'a Expr> {
+    match dim {
+        Dim::Follows(expr) => Some(expr),
+        _ => a.expr.as_ref().or(b.expr.as_ref()),
+    }
 }
 
 /// From here on an end means the end of the axis.
@@ -124,7 +132,7 @@ fn slice_length(dim: u64, start: i64, end: i64, step: i64) -> Dim {
 }
 
 /// The longest that a slice can be.
-fn slice_limit(dim: Option<u64>, start: Int, end: Int, step: Int) -> Option<u64> {
+fn slice_limit(dim: Option<u64>, start: &Int, end: &Int, step: &Int) -> Option<u64> {
     if step.lo > 0 {
         return way_limit(dim, start, end).map(|way| way.div_ceil(step.lo.unsigned_abs()));
     }
@@ -132,7 +140,7 @@ fn slice_limit(dim: Option<u64>, start: Int, end: Int, step: Int) -> Option<u64>
     match (after(end), after(start)) {
         (Some(low), Some(high)) if step.hi < 0 => {
             let least = u64::from(start.lo < 0).min(dim.unwrap_or(1));
-            let way = way_limit(dim, low, high)?.max(least);
+            let way = way_limit(dim, &low, &high)?.max(least);
             Some(way.div_ceil(step.hi.unsigned_abs()))
         }
         _ => dim,
@@ -140,7 +148,7 @@ fn slice_limit(dim: Option<u64>, start: Int, end: Int, step: Int) -> Option<u64>
 }
 
 /// The place after a place, if it is clear from which end of the axis that counts.
-fn after(place: Int) -> Option<Int> {
+fn after(place: &Int) -> Option<Int> {
     match (place.lo, place.hi) {
         (-1, -1) => Some(Int::from(i64::MAX)),
         (lo, hi) if lo >= 0 || hi < -1 => {
@@ -151,7 +159,7 @@ fn after(place: Int) -> Option<Int> {
 }
 
 /// The longest way from one place to another of an axis. Negative places count from its end.
-fn way_limit(dim: Option<u64>, low: Int, high: Int) -> Option<u64> {
+fn way_limit(dim: Option<u64>, low: &Int, high: &Int) -> Option<u64> {
     let dim = dim.map(i128::from);
     let near =
         |place: i64| (place.unsigned_abs() < FAR.unsigned_abs()).then_some(i128::from(place));
@@ -179,8 +187,8 @@ pub(super) fn split(inputs: &Inputs<'_>, axis: i64, parts: usize) -> Facts {
     let Some(dims) = x.dims() else { return Ok(vec![made(x.dtype, None); parts]) };
     let axis = axis_of(axis, dims.len())?;
     let lengths = match optional(inputs, 1) {
-        Some(lengths) => given_parts(lengths, dims[axis], parts)?,
-        None => equal_parts(dims[axis], parts)?,
+        Some(lengths) => given_parts(lengths, &dims[axis], parts)?,
+        None => equal_parts(&dims[axis], parts)?,
     };
     let part = |length| {
         let mut dims = dims.to_vec();
@@ -191,36 +199,37 @@ pub(super) fn split(inputs: &Inputs<'_>, axis: i64, parts: usize) -> Facts {
 }
 
 /// Parts of these lengths.
-fn given_parts(lengths: &Fact, dim: Dim, parts: usize) -> Result<Vec<Dim>, String> {
+fn given_parts(lengths: &Fact, dim: &Dim, parts: usize) -> Result<Vec<Dim>, String> {
     let Some(mut lengths) = dims_in(lengths)? else {
         return Ok(vec![at_most(limit(dim)); parts]);
     };
     if lengths.len() != parts {
         return Err(format!("{} lengths for {parts} parts", lengths.len()));
     }
-    let total = lengths.iter().fold(Dim::Known(0), |total, length| sum(total, *length));
-    if matches!((total, dim), (Dim::Known(_), Dim::Known(_))) && total != dim {
-        return Err(format!("parts of {} of {}", shown(total), shown(dim)));
+    let total = lengths.iter().fold(Dim::Known(0), |total, length| sum(&total, length));
+    if matches!((&total, dim), (Dim::Known(_), Dim::Known(_))) && total != *dim {
+        return Err(format!("parts of {} of {}", shown(&total), shown(dim)));
     }
     for length in &mut lengths {
-        let shorter = agreed(*length, at_most(limit(dim)));
-        *length =
-            shorter.ok_or_else(|| format!("parts of {} of {}", shown(*length), shown(dim)))?;
+        let shorter = agreed(length, &at_most(limit(dim)));
+        *length = shorter.ok_or_else(|| format!("parts of {} of {}", shown(length), shown(dim)))?;
     }
     Ok(lengths)
 }
 
 /// Parts of equal lengths, but for the last, which may be shorter.
-fn equal_parts(dim: Dim, parts: usize) -> Result<Vec<Dim>, String> {
+fn equal_parts(dim: &Dim, parts: usize) -> Result<Vec<Dim>, String> {
     let Some(others) = parts.checked_sub(1) else { return Ok(Vec::new()) };
     let length = over_up(dim, parts as u64);
-    let mut lengths = vec![length; parts];
-    if let (Dim::Known(dim), Dim::Known(length)) = (dim, length) {
+    let mut lengths = vec![length.clone(); parts];
+    if let (Dim::Known(dim), Dim::Known(length)) = (dim, &length) {
         let last = length.checked_mul(others as u64).and_then(|others| dim.checked_sub(others));
         lengths[others] = last.map(Dim::Known).ok_or_else(|| format!("{dim} in {parts} parts"))?;
     } else {
-        let before = times(length, Dim::Known(others as u64));
-        lengths[others] = of_dims(dim, before, Expr::minus).unwrap_or(lengths[others]);
+        let before = times(&length, &Dim::Known(others as u64));
+        if let Some(last) = of_dims(dim, &before, Expr::minus) {
+            lengths[others] = last;
+        }
     }
     Ok(lengths)
 }
@@ -238,9 +247,9 @@ pub(super) fn concat(inputs: &Inputs<'_>, axis: i64) -> Facts {
     let mut length = Dim::Known(0);
     for fact in facts {
         let more = dims_of_rank(fact, rank)?;
-        length = sum(length, more[axis]);
+        length = sum(&length, &more[axis]);
         for (index, dim) in dims.iter_mut().enumerate().filter(|(index, _)| *index != axis) {
-            *dim = same(*dim, more[index])?;
+            *dim = same(dim, &more[index])?;
         }
     }
     dims[axis] = length;
@@ -258,7 +267,7 @@ pub(super) fn tile(inputs: &Inputs<'_>) -> Facts {
             return Err(format!("{} repeats of {} axes", repeats.len(), dims.len()));
         }
         (Some(dims), Some(repeats)) => {
-            Some(dims.iter().zip(repeats).map(|(dim, repeat)| times(*dim, repeat)).collect())
+            Some(dims.iter().zip(repeats).map(|(dim, repeat)| times(dim, &repeat)).collect())
         }
     };
     Ok(vec![made(x.dtype, dims)])
@@ -284,16 +293,16 @@ pub(super) fn pad(inputs: &Inputs<'_>) -> Facts {
     }
     let (begins, ends) = pads.split_at(axes.len());
     for (axis, (begin, end)) in axes.into_iter().zip(begins.iter().zip(ends)) {
-        dims[axis] = padded(dims[axis], *begin, *end)?;
+        dims[axis] = padded(&dims[axis], begin, end)?;
     }
     Ok(vec![output])
 }
 
 /// A dim with more, or less, at both ends.
-fn padded(dim: Dim, begin: Int, end: Int) -> Result<Dim, String> {
+fn padded(dim: &Dim, begin: &Int, end: &Int) -> Result<Dim, String> {
     let most = |dim: u64| i128::from(dim) + i128::from(begin.hi) + i128::from(end.hi);
     match (dim, begin.known(), end.known()) {
-        (Dim::Known(dim), Some(begin), Some(end)) => match number(most(dim)) {
+        (Dim::Known(dim), Some(begin), Some(end)) => match number(most(*dim)) {
             Some(dim) => Ok(Dim::Known(dim)),
             None if begin < 0 || end < 0 => Err(format!("{dim} with {begin} and {end} more")),
             None => Ok(Dim::Unknown),
@@ -301,18 +310,15 @@ fn padded(dim: Dim, begin: Int, end: Int) -> Result<Dim, String> {
         _ if begin.hi == i64::MAX || end.hi == i64::MAX => Ok(Dim::Unknown),
         _ => Ok(padded_length(dim, begin, end).map_or_else(
             || at_most(limit(dim).and_then(|dim| number(most(dim).max(0)))),
-            Expr::dim,
+            |length| length.dim(),
         )),
     }
 }
 
 /// The same where it follows from sizes.
-fn padded_length(dim: Dim, begin: Int, end: Int) -> Option<Expr> {
-    let follows = matches!(dim, Dim::Follows(_)) || begin.expr.is_some() || end.expr.is_some();
-    if !follows {
-        return None;
-    }
-    exact(dim)?.plus(exact_int(begin)?)?.plus(exact_int(end)?)
+fn padded_length(dim: &Dim, begin: &Int, end: &Int) -> Option<Expr> {
+    let one = followed(dim, begin, end)?;
+    one.of_dim(dim)?.plus(&one.of_int(begin)?)?.plus(&one.of_int(end)?)
 }
 
 /// `x, dims`: these lengths of these axes, or of all.

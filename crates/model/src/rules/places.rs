@@ -46,7 +46,7 @@ pub(super) fn gather_nd(inputs: &Inputs<'_>, batch_dims: u64) -> Facts {
     }
     let mut output = places.to_vec();
     for (dim, other) in output[..batch].iter_mut().zip(dims) {
-        *dim = same(*dim, *other)?;
+        *dim = same(dim, other)?;
     }
     let rest = &dims[batch..];
     match coordinates {
@@ -54,7 +54,7 @@ pub(super) fn gather_nd(inputs: &Inputs<'_>, batch_dims: u64) -> Facts {
             Err(format!("{n} coordinates for {} axes", rest.len()))
         }
         Dim::Known(n) => {
-            output.extend(&rest[*n as usize..]);
+            output.extend_from_slice(&rest[*n as usize..]);
             Ok(vec![made(x.dtype, Some(output))])
         }
         Dim::AtMost(_) | Dim::Follows(_) | Dim::Unknown => Ok(vec![made(x.dtype, None)]),
@@ -79,10 +79,10 @@ pub(super) fn one_hot(inputs: &Inputs<'_>, axis: i64) -> Facts {
 pub(super) fn non_zero(inputs: &Inputs<'_>) -> Facts {
     let x = operand(inputs, 0)?;
     let dims = match x.dims() {
-        None => [Dim::Unknown; 2],
+        None => [Dim::Unknown, Dim::Unknown],
         // Runtimes do not agree on whether a scalar has a coordinate.
-        Some([]) => [Dim::AtMost(1); 2],
-        Some(dims) => [Dim::Known(dims.len() as u64), at_most(limit(count(dims)))],
+        Some([]) => [Dim::AtMost(1), Dim::AtMost(1)],
+        Some(dims) => [Dim::Known(dims.len() as u64), at_most(limit(&count(dims)))],
     };
     Ok(vec![made(Some(Dtype::I64), Some(dims.to_vec()))])
 }
@@ -92,23 +92,23 @@ pub(super) fn compress(inputs: &Inputs<'_>, axis: Option<i64>) -> Facts {
     let (x, condition) = (operand(inputs, 0)?, operand(inputs, 1)?);
     let Some(axis) = axis else {
         let dim = x.dims().map_or(Dim::Unknown, count);
-        return Ok(vec![made(x.dtype, Some(vec![chosen(dim, condition)]))]);
+        return Ok(vec![made(x.dtype, Some(vec![chosen(&dim, condition)]))]);
     };
     let mut output = like(x);
     if let Some(shape) = &mut output.shape {
         let axis = axis_of(axis, shape.0.len())?;
-        shape.0[axis] = chosen(shape.0[axis], condition);
+        shape.0[axis] = chosen(&shape.0[axis], condition);
     }
     Ok(vec![output])
 }
 
 /// How many of so many elements a condition chooses.
-fn chosen(dim: Dim, condition: &Fact) -> Dim {
+fn chosen(dim: &Dim, condition: &Fact) -> Dim {
     match (dim, condition.known_ints()) {
-        (Dim::Known(dim), Some(truths)) if truths.len() as u64 <= dim => {
+        (Dim::Known(dim), Some(truths)) if truths.len() as u64 <= *dim => {
             Dim::Known(truths.iter().filter(|truth| **truth != 0).count() as u64)
         }
-        _ => lesser(dim, length(condition)),
+        _ => lesser(dim, &length(condition)),
     }
 }
 
@@ -118,17 +118,17 @@ pub(super) fn unique(inputs: &Inputs<'_>, axis: Option<i64>) -> Facts {
     let (values, all) = match (x.dims(), axis) {
         (None, None) => (Some(vec![Dim::Unknown]), Dim::Unknown),
         (None, Some(_)) => (None, Dim::Unknown),
-        (Some(dims), None) => (Some(vec![at_most(limit(count(dims)))]), count(dims)),
+        (Some(dims), None) => (Some(vec![at_most(limit(&count(dims)))]), count(dims)),
         (Some(dims), Some(axis)) => {
             let axis = axis_of(axis, dims.len())?;
             let mut values = dims.to_vec();
-            values[axis] = at_most(limit(dims[axis]));
-            (Some(values), dims[axis])
+            values[axis] = at_most(limit(&dims[axis]));
+            (Some(values), dims[axis].clone())
         }
     };
     let numbers = |dim| made(Some(Dtype::I64), Some(vec![dim]));
-    let some = at_most(limit(all));
-    Ok(vec![made(x.dtype, values), numbers(some), numbers(all), numbers(some)])
+    let some = at_most(limit(&all));
+    Ok(vec![made(x.dtype, values), numbers(some.clone()), numbers(all), numbers(some)])
 }
 
 /// `x, k` to `values, indices`.
@@ -138,9 +138,9 @@ pub(super) fn top_k(inputs: &Inputs<'_>, axis: i64) -> Facts {
     let mut values = like(x);
     if let Some(shape) = &mut values.shape {
         let axis = axis_of(axis, shape.0.len())?;
-        let all = shape.0[axis];
-        let fewer = agreed(k, at_most(limit(all)));
-        shape.0[axis] = fewer.ok_or_else(|| format!("{} of {}", shown(k), shown(all)))?;
+        let all = shape.0[axis].clone();
+        let fewer = agreed(&k, &at_most(limit(&all)));
+        shape.0[axis] = fewer.ok_or_else(|| format!("{} of {}", shown(&k), shown(&all)))?;
     }
     let indices = Fact { dtype: Some(Dtype::I64), ..values.clone() };
     Ok(vec![values, indices])
@@ -150,13 +150,13 @@ pub(super) fn top_k(inputs: &Inputs<'_>, axis: i64) -> Facts {
 pub(super) fn non_max_suppression(inputs: &Inputs<'_>) -> Facts {
     let boxes = dims_of_rank(operand(inputs, 0)?, 3)?;
     let scores = dims_of_rank(operand(inputs, 1)?, 3)?;
-    let (batch, boxes) = (same(boxes[0], scores[0])?, same(boxes[1], scores[2])?);
+    let (batch, boxes) = (same(&boxes[0], &scores[0])?, same(&boxes[1], &scores[2])?);
     let found = match optional(inputs, 2).filter(|most| !is_empty(most)) {
         None => Dim::Known(0),
         Some(most) => {
             let most = scalar(most);
             let most = if most.hi < 0 { Dim::Known(0) } else { Dim::from(most) };
-            at_most(limit(count(&[batch, scores[1], lesser(most, boxes)])))
+            at_most(limit(&count(&[batch, scores[1].clone(), lesser(&most, &boxes)])))
         }
     };
     Ok(vec![made(Some(Dtype::I64), Some(vec![found, Dim::Known(3)]))])

@@ -29,22 +29,22 @@ fn multiplied(a: &Fact, b: &Fact) -> Result<Option<Vec<Dim>>, String> {
     let (Some(a), Some(b)) = (a.dims(), b.dims()) else { return Ok(None) };
     let (a_batch, rows, inner_a) = match a {
         [] => return Err("a scalar times a matrix".to_owned()),
-        [inner] => (&a[..0], None, *inner),
-        [batch @ .., rows, inner] => (batch, Some(*rows), *inner),
+        [inner] => (&a[..0], None, inner.clone()),
+        [batch @ .., rows, inner] => (batch, Some(rows.clone()), inner.clone()),
     };
     let (b_batch, columns, inner_b) = match b {
         [] => return Err("a matrix times a scalar".to_owned()),
-        [inner] => (&b[..0], None, *inner),
-        [batch @ .., inner, columns] => (batch, Some(*columns), *inner),
+        [inner] => (&b[..0], None, inner.clone()),
+        [batch @ .., inner, columns] => (batch, Some(columns.clone()), inner.clone()),
     };
-    fits(inner_a, inner_b)?;
+    fits(&inner_a, &inner_b)?;
     let mut dims = broadcast(a_batch, b_batch)?;
     dims.extend(rows.into_iter().chain(columns));
     Ok(Some(dims))
 }
 
 /// Whether the columns of one matrix can be as many as the rows of the other.
-fn fits(columns: Dim, rows: Dim) -> Result<(), String> {
+fn fits(columns: &Dim, rows: &Dim) -> Result<(), String> {
     match agreed(columns, rows) {
         Some(_) => Ok(()),
         None => Err(format!("{} columns times {} rows", shown(columns), shown(rows))),
@@ -55,12 +55,17 @@ fn fits(columns: Dim, rows: Dim) -> Result<(), String> {
 pub(super) fn gemm(inputs: &Inputs<'_>, transpose_a: bool, transpose_b: bool) -> Facts {
     let (a, b) = (operand(inputs, 0)?, operand(inputs, 1)?);
     let turned = |fact, transposed| {
-        dims_of_rank(fact, 2)
-            .map(|dims| if transposed { (dims[1], dims[0]) } else { (dims[0], dims[1]) })
+        dims_of_rank(fact, 2).map(|dims| {
+            if transposed {
+                (dims[1].clone(), dims[0].clone())
+            } else {
+                (dims[0].clone(), dims[1].clone())
+            }
+        })
     };
     let (rows, inner_a) = turned(a, transpose_a)?;
     let (inner_b, columns) = turned(b, transpose_b)?;
-    fits(inner_a, inner_b)?;
+    fits(&inner_a, &inner_b)?;
     Ok(vec![made(a.dtype.or(b.dtype), Some(vec![rows, columns]))])
 }
 

@@ -35,7 +35,7 @@ fn reshaped(from: Option<&[Dim]>, wanted: &[Int], allow_zero: bool) -> Result<Ve
     let wanted = wanted
         .iter()
         .enumerate()
-        .map(|(index, int)| wanted_dim(from, index, *int, allow_zero))
+        .map(|(index, int)| wanted_dim(from, index, int, allow_zero))
         .collect::<Result<Vec<_>, _>>()?;
     if wanted.iter().filter(|dim| matches!(dim, Wanted::Rest)).count() > 1 {
         return Err("more than one dim of -1".to_owned());
@@ -43,7 +43,7 @@ fn reshaped(from: Option<&[Dim]>, wanted: &[Int], allow_zero: bool) -> Result<Ve
     let mut dims: Vec<Dim> = wanted
         .iter()
         .map(|dim| match dim {
-            Wanted::Given(dim) | Wanted::Copied(dim) => *dim,
+            Wanted::Given(dim) | Wanted::Copied(dim) => dim.clone(),
             Wanted::Rest => Dim::Unknown,
         })
         .collect();
@@ -60,14 +60,14 @@ fn reshaped(from: Option<&[Dim]>, wanted: &[Int], allow_zero: bool) -> Result<Ve
 fn wanted_dim(
     from: Option<&[Dim]>,
     index: usize,
-    int: Int,
+    int: &Int,
     allow_zero: bool,
 ) -> Result<Wanted, String> {
     let copied = || match from {
         None => Ok(Dim::Unknown),
         Some(dims) => {
             let rank = dims.len();
-            dims.get(index).copied().ok_or_else(|| format!("axis {index} of {rank} axes"))
+            dims.get(index).cloned().ok_or_else(|| format!("axis {index} of {rank} axes"))
         }
     };
     match int.known() {
@@ -77,11 +77,11 @@ fn wanted_dim(
         Some(_) | None => {}
     }
     let plain = int.lo > 0 || (int.lo == 0 && allow_zero) || int.known().is_some();
-    Ok(Wanted::Given(match (plain, Dim::from(int)) {
+    Ok(Wanted::Given(match (plain, Dim::from(int.clone())) {
         (true, dim) => dim,
         (false, Dim::AtMost(most)) if int.lo == 0 => {
             let copied = copied().unwrap_or(Dim::Known(0));
-            limit(copied).map_or(Dim::Unknown, |copied| Dim::AtMost(copied.max(most)))
+            limit(&copied).map_or(Dim::Unknown, |copied| Dim::AtMost(copied.max(most)))
         }
         (false, _) => Dim::Unknown,
     }))
@@ -92,27 +92,27 @@ fn wanted_dim(
 fn left_over(from: &[Dim], wanted: &[Wanted]) -> Result<Dim, String> {
     let copied = |index: usize| matches!(wanted.get(index), Some(Wanted::Copied(_)));
     let kept = from.iter().enumerate().filter(|(index, _)| !copied(*index));
-    let total = count(&kept.map(|(_, dim)| *dim).collect::<Vec<_>>());
+    let total = count(&kept.map(|(_, dim)| dim.clone()).collect::<Vec<_>>());
     let mut others = Dim::Known(1);
     let mut exact = true;
     for dim in wanted {
         match dim {
-            Wanted::Given(dim @ (Dim::Known(_) | Dim::Follows(_))) => others = times(others, *dim),
+            Wanted::Given(dim @ (Dim::Known(_) | Dim::Follows(_))) => others = times(&others, dim),
             // At least 1, or there is no answer.
             Wanted::Given(Dim::AtMost(_) | Dim::Unknown) => exact = false,
             Wanted::Copied(_) | Wanted::Rest => {}
         }
     }
-    match (total, others) {
+    match (&total, &others) {
         (_, Dim::Known(0)) => Err("a dim of -1 beside one of 0".to_owned()),
         (Dim::Follows(_), _) | (_, Dim::Follows(_)) => {
-            let quotient = of_dims(total, others, Expr::exactly_over).filter(|_| exact);
+            let quotient = of_dims(&total, &others, Expr::exactly_over).filter(|_| exact);
             // The others are at least 1, or there is no answer.
-            Ok(quotient.unwrap_or_else(|| at_most(limit(total))))
+            Ok(quotient.unwrap_or_else(|| at_most(limit(&total))))
         }
         (Dim::Unknown, _) | (_, Dim::AtMost(_) | Dim::Unknown) => Ok(Dim::Unknown),
         (Dim::Known(total), Dim::Known(others)) if exact => {
-            if total.is_multiple_of(others) {
+            if total.is_multiple_of(*others) {
                 Ok(Dim::Known(total / others))
             } else {
                 Err(format!("{total} elements in parts of {others}"))
@@ -129,7 +129,7 @@ fn solve(from: &[Dim], dims: &mut [Dim]) -> Result<(), String> {
     let open: Vec<usize> = (0..dims.len()).filter(|index| !dims[*index].is_exact()).collect();
     let total = match (count(from), &open[..]) {
         (Dim::Known(total), _) => total,
-        (total @ Dim::Follows(_), [open]) => return solve_followed(total, dims, *open),
+        (total @ Dim::Follows(_), [open]) => return solve_followed(&total, dims, *open),
         _ => return Ok(()),
     };
     match open[..] {
@@ -140,12 +140,12 @@ fn solve(from: &[Dim], dims: &mut [Dim]) -> Result<(), String> {
             _ => Ok(()),
         },
         [open] => {
-            let before = dims[open];
+            let before = dims[open].clone();
             dims[open] = Dim::Known(1);
             let others = count(dims);
             dims[open] = match others {
                 Dim::Known(others) if others > 0 && total.is_multiple_of(others) => {
-                    same(Dim::Known(total / others), before)?
+                    same(&Dim::Known(total / others), &before)?
                 }
                 Dim::Known(others) if others > 0 => {
                     return Err(format!("{total} elements in parts of {others}"));
@@ -159,11 +159,14 @@ fn solve(from: &[Dim], dims: &mut [Dim]) -> Result<(), String> {
 }
 
 /// Finds a dim that is not known, of dims that hold as many elements as follow from sizes.
-fn solve_followed(total: Dim, dims: &mut [Dim], open: usize) -> Result<(), String> {
-    let before = dims[open];
+fn solve_followed(total: &Dim, dims: &mut [Dim], open: usize) -> Result<(), String> {
+    let before = dims[open].clone();
     dims[open] = Dim::Known(1);
-    let found = of_dims(total, count(dims), Expr::exactly_over);
-    dims[open] = found.map_or(Ok(before), |found| same(found, before))?;
+    let found = of_dims(total, &count(dims), Expr::exactly_over);
+    dims[open] = match found {
+        Some(found) => same(&found, &before)?,
+        None => before,
+    };
     Ok(())
 }
 
@@ -193,7 +196,7 @@ fn without_ones(dims: &[Dim]) -> Option<Vec<Dim>> {
         Dim::Follows(expr) => expr.bounds().0 > 1,
         Dim::AtMost(_) | Dim::Unknown => false,
     });
-    known.then(|| dims.iter().copied().filter(|dim| *dim != Dim::Known(1)).collect())
+    known.then(|| dims.iter().filter(|&dim| *dim != Dim::Known(1)).cloned().collect())
 }
 
 fn squeezed(dims: &[Dim], axes: &[usize]) -> Result<Vec<Dim>, String> {
@@ -204,7 +207,7 @@ fn squeezed(dims: &[Dim], axes: &[usize]) -> Result<Vec<Dim>, String> {
             _ => gone[*axis] = true,
         }
     }
-    Ok(dims.iter().zip(gone).filter(|(_, gone)| !gone).map(|(dim, _)| *dim).collect())
+    Ok(dims.iter().zip(gone).filter(|(_, gone)| !gone).map(|(dim, _)| dim.clone()).collect())
 }
 
 /// `x, axes`.
@@ -220,7 +223,7 @@ pub(super) fn unsqueeze(inputs: &Inputs<'_>) -> Facts {
         for axis in once(axes)? {
             new[axis] = true;
         }
-        let mut old = dims.iter().copied();
+        let mut old = dims.iter().cloned();
         for (dim, new) in output.iter_mut().zip(new) {
             *dim = if new { Dim::Known(1) } else { old.next().unwrap_or(Dim::Unknown) };
         }
@@ -248,7 +251,7 @@ pub(super) fn transpose(inputs: &Inputs<'_>, perm: Option<&[usize]>) -> Facts {
     let x = operand(inputs, 0)?;
     let dims = match (x.dims(), perm) {
         (None, None) => None,
-        (Some(dims), None) => Some(dims.iter().rev().copied().collect()),
+        (Some(dims), None) => Some(dims.iter().rev().cloned().collect()),
         (dims, Some(perm)) => {
             let rank = dims.map_or(perm.len(), <[Dim]>::len);
             let mut sorted = perm.to_vec();
@@ -256,7 +259,7 @@ pub(super) fn transpose(inputs: &Inputs<'_>, perm: Option<&[usize]>) -> Facts {
             if !sorted.iter().copied().eq(0..rank) {
                 return Err(format!("{perm:?} is not a permutation of {rank} axes"));
             }
-            let dim = |axis: &usize| dims.map_or(Dim::Unknown, |dims| dims[*axis]);
+            let dim = |axis: &usize| dims.map_or(Dim::Unknown, |dims| dims[*axis].clone());
             Some(perm.iter().map(dim).collect())
         }
     };
@@ -277,8 +280,13 @@ pub(super) fn expand(inputs: &Inputs<'_>) -> Facts {
 pub(super) fn depth_to_space(inputs: &Inputs<'_>, block: u64) -> Facts {
     let x = operand(inputs, 0)?;
     let (dims, area) = image(inputs, block)?;
-    let longer = |dim| times(dim, Dim::Known(block));
-    let dims = vec![dims[0], divided(dims[1], area)?, longer(dims[2]), longer(dims[3])];
+    let longer = |dim| times(&dim, &Dim::Known(block));
+    let dims = vec![
+        dims[0].clone(),
+        divided(&dims[1], area)?,
+        longer(dims[2].clone()),
+        longer(dims[3].clone()),
+    ];
     Ok(vec![made(x.dtype, Some(dims))])
 }
 
@@ -286,8 +294,9 @@ pub(super) fn depth_to_space(inputs: &Inputs<'_>, block: u64) -> Facts {
 pub(super) fn space_to_depth(inputs: &Inputs<'_>, block: u64) -> Facts {
     let x = operand(inputs, 0)?;
     let (dims, area) = image(inputs, block)?;
-    let channels = times(dims[1], Dim::Known(area));
-    let dims = vec![dims[0], channels, divided(dims[2], block)?, divided(dims[3], block)?];
+    let channels = times(&dims[1], &Dim::Known(area));
+    let dims =
+        vec![dims[0].clone(), channels, divided(&dims[2], block)?, divided(&dims[3], block)?];
     Ok(vec![made(x.dtype, Some(dims))])
 }
 
@@ -299,7 +308,7 @@ fn image(inputs: &Inputs<'_>, block: u64) -> Result<(Vec<Dim>, u64), String> {
 }
 
 /// A dim in whole parts.
-fn divided(dim: Dim, by: u64) -> Result<Dim, String> {
+fn divided(dim: &Dim, by: u64) -> Result<Dim, String> {
     match dim {
         Dim::Known(dim) if !dim.is_multiple_of(by) => Err(format!("{dim} in parts of {by}")),
         _ => Ok(over(dim, by)),

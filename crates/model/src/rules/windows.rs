@@ -10,7 +10,7 @@ use super::operands::{Facts, dims_in, dims_of_rank, like, made, operand, optiona
 use crate::model::{Convolution, Padding, Pool, Windows};
 
 /// How windows lie along one axis.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Lane {
     /// The length of a window.
     kernel: Dim,
@@ -35,7 +35,7 @@ impl Lane {
     }
 
     /// How many windows fit on a dim.
-    fn windows(&self, dim: Dim, ceil: Ceil) -> Result<Dim, String> {
+    fn windows(&self, dim: &Dim, ceil: Ceil) -> Result<Dim, String> {
         let Some((begin, end)) = self.pads else {
             return Ok(over_up(dim, self.stride));
         };
@@ -73,9 +73,9 @@ impl Lane {
     }
 
     /// The dim on which so many windows lie, one after the other.
-    fn spread(&self, windows: Dim, more: u64) -> Result<Dim, String> {
+    fn spread(&self, windows: &Dim, more: u64) -> Result<Dim, String> {
         let Some((begin, end)) = self.pads else {
-            return Ok(times(windows, Dim::Known(self.stride)));
+            return Ok(times(windows, &Dim::Known(self.stride)));
         };
         let (Some(reach), Some(most)) = (self.reach(), limit(windows)) else {
             return Ok(Dim::Unknown);
@@ -131,7 +131,7 @@ fn lanes(windows: &Windows, kernel: &[Dim]) -> Result<Vec<Lane>, String> {
         return Err("windows of 0".to_owned());
     }
     let lane = |axis: usize| Lane {
-        kernel: kernel[axis],
+        kernel: kernel[axis].clone(),
         stride: strides[axis],
         dilation: dilations[axis],
         pads: pads[axis],
@@ -174,7 +174,7 @@ fn weighted(x: &Fact, w: &Fact, windows: &Windows) -> Result<Option<Weighted>, S
             return Err(format!("windows of {} axes on {}", given - 2, rank - 2));
         }
         for (dim, given) in kernel.iter_mut().zip(&windows.kernel) {
-            *dim = same(*dim, Dim::Known(*given))?;
+            *dim = same(dim, &Dim::Known(*given))?;
         }
     }
     let lanes = lanes(windows, &kernel)?;
@@ -187,7 +187,7 @@ fn groups(conv: &Convolution) -> Result<u64, String> {
 }
 
 /// Whether channels can be in so many groups of one size.
-fn divides(group: u64, channels: Dim) -> Result<(), String> {
+fn divides(group: u64, channels: &Dim) -> Result<(), String> {
     match channels {
         Dim::Known(channels) if !channels.is_multiple_of(group) => {
             Err(format!("{channels} channels in {group} groups"))
@@ -197,8 +197,8 @@ fn divides(group: u64, channels: Dim) -> Result<(), String> {
 }
 
 /// Whether channels can be in so many groups of so many.
-fn fits(channels: Dim, group: u64, each: Dim) -> Result<(), String> {
-    match agreed(channels, times(each, Dim::Known(group))) {
+fn fits(channels: &Dim, group: u64, each: &Dim) -> Result<(), String> {
+    match agreed(channels, &times(each, &Dim::Known(group))) {
         Some(_) => Ok(()),
         None => Err(format!("{} channels in {group} groups of {}", shown(channels), shown(each))),
     }
@@ -208,11 +208,11 @@ fn fits(channels: Dim, group: u64, each: Dim) -> Result<(), String> {
 fn convolved(x: &Fact, w: &Fact, conv: &Convolution) -> Result<Option<Vec<Dim>>, String> {
     let Some(Weighted { x, w, lanes }) = weighted(x, w, &conv.windows)? else { return Ok(None) };
     let group = groups(conv)?;
-    fits(x[1], group, w[1])?;
-    divides(group, w[0])?;
-    let mut dims = vec![x[0], w[0]];
+    fits(&x[1], group, &w[1])?;
+    divides(group, &w[0])?;
+    let mut dims = vec![x[0].clone(), w[0].clone()];
     for (lane, dim) in lanes.iter().zip(&x[2..]) {
-        dims.push(lane.windows(*dim, Ceil::No)?);
+        dims.push(lane.windows(dim, Ceil::No)?);
     }
     Ok(Some(dims))
 }
@@ -248,8 +248,8 @@ pub(super) fn conv_transpose(
         return Ok(vec![made(dtype, None)]);
     };
     let group = groups(conv)?;
-    divides(group, same(x[1], w[0])?)?;
-    let mut dims = vec![x[0], times(w[1], Dim::Known(group))];
+    divides(group, &same(&x[1], &w[0])?)?;
+    let mut dims = vec![x[0].clone(), times(&w[1], &Dim::Known(group))];
     let axes = lanes.len();
     for given in [Some(output_padding).filter(|more| !more.is_empty()), output_dims] {
         if let Some(given) = given.filter(|given| given.len() != axes) {
@@ -260,7 +260,7 @@ pub(super) fn conv_transpose(
         let more = output_padding.get(axis).copied().unwrap_or(0);
         dims.push(match output_dims {
             Some(given) => Dim::Known(given[axis]),
-            None => lane.spread(x[axis + 2], more)?,
+            None => lane.spread(&x[axis + 2], more)?,
         });
     }
     Ok(vec![made(dtype, Some(dims))])
@@ -273,8 +273,8 @@ pub(super) fn causal_conv(inputs: &Inputs<'_>) -> Facts {
     if kernel[2] == Dim::Known(0) {
         return Err("windows of 0".to_owned());
     }
-    let before = grown(kernel[2], |kernel| Some(kernel.saturating_sub(1)));
-    let state = vec![dims[0], dims[1], before];
+    let before = grown(&kernel[2], |kernel| Some(kernel.saturating_sub(1)));
+    let state = vec![dims[0].clone(), dims[1].clone(), before];
     Ok(vec![made(x.dtype, Some(dims)), made(x.dtype, Some(state))])
 }
 
@@ -292,7 +292,7 @@ pub(super) fn pool(inputs: &Inputs<'_>, pool: &Pool) -> Facts {
     };
     let mut output = dims[..2].to_vec();
     for (lane, dim) in lanes(windows, &kernel)?.iter().zip(&dims[2..]) {
-        output.push(lane.windows(*dim, ceil)?);
+        output.push(lane.windows(dim, ceil)?);
     }
     Ok(vec![made(x.dtype, Some(output.clone())), made(Some(Dtype::I64), Some(output))])
 }
@@ -321,7 +321,7 @@ pub(super) fn max_unpool(inputs: &Inputs<'_>, windows: &Windows) -> Facts {
     let kernel: Vec<Dim> = windows.kernel.iter().map(|dim| Dim::Known(*dim)).collect();
     let mut output = dims[..2].to_vec();
     for (lane, dim) in lanes(windows, &kernel)?.iter().zip(&dims[2..]) {
-        output.push(lane.spread(*dim, 0)?);
+        output.push(lane.spread(dim, 0)?);
     }
     Ok(vec![made(x.dtype, Some(output))])
 }
@@ -338,16 +338,16 @@ pub(super) fn col2im(inputs: &Inputs<'_>) -> Facts {
     }
     let channels = match block.as_ref().map_or(Dim::Unknown, |block| count(block)) {
         Dim::Known(0) => return Err("blocks of 0".to_owned()),
-        Dim::Known(block) => match dims[1] {
+        Dim::Known(block) => match dims[1].clone() {
             Dim::Known(dim) if !dim.is_multiple_of(block) => {
                 return Err(format!("{dim} channels in blocks of {block}"));
             }
-            dim => over(dim, block),
+            dim => over(&dim, block),
         },
-        Dim::AtMost(_) | Dim::Follows(_) | Dim::Unknown => at_most(limit(dims[1])),
+        Dim::AtMost(_) | Dim::Follows(_) | Dim::Unknown => at_most(limit(&dims[1])),
     };
     let axes = image.or_else(|| block.map(|block| vec![Dim::Unknown; block.len()]));
-    let dims = axes.map(|axes| [&[dims[0], channels][..], &axes].concat());
+    let dims = axes.map(|axes| [&[dims[0].clone(), channels][..], &axes].concat());
     Ok(vec![made(x.dtype, dims)])
 }
 

@@ -55,12 +55,14 @@ pub enum Fault {
         /// To which value.
         value: ValueId,
     },
-    /// A value that is read before anything of it is written.
+    /// Bytes that a step reads before they are written.
     ReadBeforeWrite {
         /// By which step.
         step: StepId,
-        /// Which value.
+        /// Of which value.
         value: ValueId,
+        /// Which bytes of it: the first, and the one behind the last.
+        bytes: (u64, u64),
     },
     /// Bytes that a step reads and that no step ever writes.
     NeverWritten {
@@ -125,6 +127,13 @@ pub enum Fault {
         /// The value.
         value: ValueId,
     },
+    /// Two steps that write the same bytes, and nothing says which of them first.
+    WriteRace {
+        /// The steps.
+        steps: [StepId; 2],
+        /// The value.
+        value: ValueId,
+    },
     /// A step that comes before one that it is declared to be after.
     OutOfOrder {
         /// The step.
@@ -152,6 +161,7 @@ impl Fault {
         ProgramError { fault: self, message }
     }
 
+    #[allow(clippy::too_many_lines, reason = "each fault in its words, and nothing else")]
     fn describe(&self, program: &dyn Program) -> String {
         let value = |v: ValueId| format!("value {:?}", program.value_name(v));
         let step = |s: StepId| format!("step {:?}", program.step_name(s));
@@ -175,9 +185,16 @@ impl Fault {
                 step(*s),
                 value(*v)
             ),
-            Fault::ReadBeforeWrite { step: s, value: v } => {
+            Fault::ReadBeforeWrite { step: s, value: v, bytes: (0, hi) }
+                if *hi == program.value(*v).bytes =>
+            {
                 format!("{} reads {} before anything of it is written", step(*s), value(*v))
             }
+            Fault::ReadBeforeWrite { step: s, value: v, bytes: (lo, hi) } => format!(
+                "{} reads bytes {lo}..{hi} of {} before they are written",
+                step(*s),
+                value(*v)
+            ),
             Fault::NeverWritten { step: s, value: v, bytes: (lo, hi) } => {
                 format!(
                     "{} reads bytes {lo}..{hi} of {}, which no step writes",
@@ -222,6 +239,12 @@ impl Fault {
                 step(*reader),
                 value(*v),
                 step(*writer)
+            ),
+            Fault::WriteRace { steps: [first, second], value: v } => format!(
+                "{} and {} both write {}, and neither waits for the other",
+                step(*first),
+                step(*second),
+                value(*v)
             ),
             Fault::OutOfOrder { step: s, needs } => {
                 format!("{} is to run after {}, but comes before it", step(*s), step(*needs))

@@ -8,7 +8,7 @@
 
 use crate::ids::StepId;
 use crate::program::{AccessKind, Execution};
-use crate::validate::{Fault, ProgramError, Touch, ValidatedProgram};
+use crate::validate::{Fault, ProgramError, Touch, ValidatedProgram, comes_from_outside, written};
 
 /// The most steps that are accepted: the sets take half a gigabyte then.
 pub(crate) const MAX_STEPS: usize = 1 << 16;
@@ -36,9 +36,7 @@ impl HappensBefore {
         if validated.program.execution() == Execution::Partial {
             for (write, read) in flows.iter().filter(|(write, read)| at(write.step) < at(read.step))
             {
-                for last in [Some(write.step), write.last].into_iter().flatten() {
-                    edges[at(last)].extend([at(read.step), at(read.first)]);
-                }
+                edges[at(write.step)].push(at(read.step));
             }
         }
         let words = steps.div_ceil(64);
@@ -54,17 +52,38 @@ impl HappensBefore {
         }
         for (write, read) in flows {
             // What is there before the run may be read before it is written anew.
+            let root = validated.roots[read.value.index()].root;
             let ordered = if at(write.step) < at(read.step) {
                 order.ordered(&write, &read)
             } else {
-                order.ordered(&read, &write)
+                comes_from_outside(&validated.values[root.index()]) && order.ordered(&read, &write)
             };
             if !ordered && write.step != read.step {
                 let (reader, writer, value) = (read.step, write.step, read.value);
                 return Err(Fault::Race { reader, writer, value }.named(validated.program));
             }
         }
+        order.check_writes(validated)?;
         Ok(order)
+    }
+
+    /// Of two steps that write the same bytes, one is over before the other begins.
+    fn check_writes(&self, validated: &ValidatedProgram<'_>) -> Result<(), ProgramError> {
+        for writes in by_root(validated, AccessKind::Write) {
+            for (index, second) in writes.iter().enumerate() {
+                let races = |first: &&Touch| {
+                    first.step != second.step
+                        && first.span.meets(second.span)
+                        && !self.ordered(first, second)
+                        && !self.ordered(second, first)
+                };
+                if let Some(first) = writes[..index].iter().find(races) {
+                    let (value, steps) = (second.value, [first.step, second.step]);
+                    return Err(Fault::WriteRace { steps, value }.named(validated.program));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether `a` is certainly over before `b` begins.
@@ -122,18 +141,25 @@ fn waits(validated: &ValidatedProgram<'_>) -> Vec<Vec<usize>> {
 
 /// Every read with every write of the same bytes.
 fn flows(validated: &ValidatedProgram<'_>) -> Vec<(Touch, Touch)> {
-    let mut writes: Vec<Vec<Touch>> = vec![Vec::new(); validated.values.len()];
-    let root = |touch: &Touch| validated.roots[touch.value.index()].root.index();
-    for touch in validated.accesses.iter().filter(|t| t.kind == AccessKind::Write) {
-        writes[root(touch)].push(*touch);
+    let (writes, reads) =
+        (by_root(validated, AccessKind::Write), by_root(validated, AccessKind::Read));
+    let pairs = |(reads, writes): (Vec<Touch>, &Vec<Touch>)| {
+        let of = |read: Touch| {
+            let met = writes.iter().filter(move |write| write.span.meets(read.span));
+            met.map(move |write| (*write, read))
+        };
+        reads.into_iter().flat_map(of).collect::<Vec<_>>()
+    };
+    reads.into_iter().zip(&writes).flat_map(pairs).collect()
+}
+
+/// All reads, or all writes, of each root.
+fn by_root(validated: &ValidatedProgram<'_>, kind: AccessKind) -> Vec<Vec<Touch>> {
+    let mut by_root: Vec<Vec<Touch>> = vec![Vec::new(); validated.values.len()];
+    for touch in written::all_touches(validated).into_iter().filter(|touch| touch.kind == kind) {
+        by_root[validated.roots[touch.value.index()].root.index()].push(touch);
     }
-    let reads = validated.accesses.iter().filter(|t| t.kind == AccessKind::Read);
-    reads
-        .flat_map(|read| {
-            let of_root = writes[root(read)].iter();
-            of_root.filter(|write| write.span.meets(read.span)).map(|write| (*write, *read))
-        })
-        .collect()
+    by_root
 }
 
 #[cfg(test)]

@@ -1,63 +1,166 @@
-//! Whatever is read, and whatever a run hands out, is written by somebody: every byte of it.
+//! Whatever is read, and whatever a run hands out, was written before: every byte of it.
 //!
-//! By a step, or from outside; and where steps run in order, no read begins while a write goes on that
-//! was begun before it. Cost: O(n log n) in accesses and rows, and for each read one for each write of
-//! its root that goes on after its step.
+//! By steps, in whole or in parts, or from outside. The rule is one: every byte of a read was written by
+//! a write that is over before the read begins. What is over before what is a matter of points where
+//! steps run in order, and of the declared order where they do not; there a temporary is written
+//! by nobody who is not before all who read it. An output that must overwrite reads as many bytes of
+//! its input as it has, and then writes all of its own.
+//!
+//! Cost: O(n log n) in accesses and rows where steps run in order, and for each read one for each
+//! write of its root where they do not, or where a write goes on longer than its step.
+
+use std::collections::BTreeMap;
 
 use plimsoll_pack::Span;
 
 use super::{Touch, ValidatedProgram, comes_from_outside};
 use crate::ids::{StepId, ValueId};
-use crate::program::{Access, AccessKind, Execution};
-use crate::validate::{Fault, ProgramError};
+use crate::point::{LiveRange, Point};
+use crate::program::{AccessKind, Overwrite};
+use crate::validate::{Fault, HappensBefore, ProgramError};
 
-/// An error for the first bytes that nobody writes although somebody wants them.
-pub(super) fn check(validated: &ValidatedProgram<'_>) -> Result<(), ProgramError> {
-    let program = validated.program;
-    let written = written(validated);
-    let never = |value: ValueId, bytes: Span| {
-        let rooted = validated.roots[value.index()];
-        let given = comes_from_outside(&validated.values[rooted.root.index()]);
-        if given || validated.values[value.index()].elided {
-            return None;
-        }
-        let mut spans = rooted.layout().spans(bytes).into_iter();
-        let gap = spans.find_map(|span| missing(&written[rooted.root.index()], span))?;
-        // Of a stretch exactly what is missing, of rows all that is wanted.
-        let is_stretch = rooted.rows.is_none();
-        let gap = is_stretch.then(|| (gap.lo - rooted.offset, gap.hi - rooted.offset));
-        Some(gap.unwrap_or((bytes.lo, bytes.hi)))
-    };
+/// Every access to some bytes, with those that follow from what must be overwritten, in order of the
+/// schedule.
+pub(crate) fn all_touches(validated: &ValidatedProgram<'_>) -> Vec<Touch> {
+    let mut all = validated.accesses.clone();
     for step in &validated.schedule {
-        for (value, bytes) in reads(validated, *step) {
-            if let Some(bytes) = never(value, bytes) {
-                return Err(Fault::NeverWritten { step: *step, value, bytes }.named(program));
-            }
-        }
+        let must = validated.overwrites[step.index()].iter().filter(|overwrite| overwrite.must);
+        all.extend(must.flat_map(|overwrite| implied(validated, *step, overwrite)));
     }
-    for value in validated.value_ids().filter(|value| validated.values[value.index()].output) {
-        if let Some(bytes) = never(value, Span::new(0, validated.values[value.index()].bytes)) {
-            return Err(Fault::OutputNeverWritten { value, bytes }.named(program));
-        }
-    }
-    check_finished(validated)
+    all.retain(|touch| !touch.within.is_empty());
+    all.sort_by_key(|touch| validated.position[touch.step.index()]);
+    all
 }
 
-/// No step reads what another has begun to write and not finished, where steps run in order.
-fn check_finished(validated: &ValidatedProgram<'_>) -> Result<(), ProgramError> {
-    let mut late: Vec<Vec<&Touch>> = vec![Vec::new(); validated.values.len()];
+/// What a step reads of a value that it must overwrite, and what it writes there.
+fn implied(validated: &ValidatedProgram<'_>, step: StepId, overwrite: &Overwrite) -> [Touch; 2] {
+    let within = Span::new(0, validated.values[overwrite.output.index()].bytes);
+    let at = validated.position[step.index()];
+    let touch = |value: ValueId, kind, start, end| Touch {
+        step,
+        value,
+        kind,
+        span: validated.roots[value.index()].layout().hull(within),
+        within,
+        live: LiveRange::new(start, end),
+        first: step,
+        last: Some(step),
+        ends_with_step: true,
+    };
+    let (reads, writes, after) = (Point::reads(at), Point::writes(at), Point::after(at));
+    [
+        touch(overwrite.input, AccessKind::Read, reads, writes),
+        touch(overwrite.output, AccessKind::Write, writes, after),
+    ]
+}
+
+/// An error for the first bytes that are read before they are written, where steps run in order.
+pub(super) fn check_in_order(validated: &ValidatedProgram<'_>) -> Result<(), ProgramError> {
+    let touches = all_touches(validated);
+    check_finished(validated, &touches)?;
+    // A write is over before a read that begins then.
+    let moment = |touch: &Touch| match touch.kind {
+        AccessKind::Write => (touch.live.end, false),
+        AccessKind::Read => (touch.live.start, true),
+    };
+    let mut in_time: Vec<&Touch> = touches.iter().collect();
+    in_time.sort_by_key(|touch| moment(touch));
+    let mut written = filled(validated);
+    for touch in in_time {
+        let root = validated.roots[touch.value.index()].root.index();
+        match touch.kind {
+            AccessKind::Write => written[root].add(validated, touch.value, touch.within),
+            AccessKind::Read => check_read(validated, touch, &written[root], &touches)?,
+        }
+    }
+    check_outputs(validated, &written)
+}
+
+/// The same where steps do not run in order, which is closed over.
+pub(super) fn check_unordered(
+    validated: &ValidatedProgram<'_>,
+    order: &HappensBefore,
+) -> Result<(), ProgramError> {
+    let touches = all_touches(validated);
+    let mut by_root: Vec<Vec<&Touch>> = vec![Vec::new(); validated.values.len()];
     let root = |touch: &Touch| validated.roots[touch.value.index()].root.index();
-    let is_late = |touch: &&Touch| touch.kind == AccessKind::Write && !touch.ends_with_step;
-    validated.accesses.iter().filter(is_late).for_each(|touch| late[root(touch)].push(touch));
-    let is_stretch = |touch: &Touch| validated.roots[touch.value.index()].rows.is_none();
-    for read in validated.accesses.iter().filter(|touch| touch.kind == AccessKind::Read) {
+    let writes = touches.iter().filter(|touch| touch.kind == AccessKind::Write);
+    writes.for_each(|touch| by_root[root(touch)].push(touch));
+    for read in touches.iter().filter(|touch| touch.kind == AccessKind::Read) {
+        let mut written = Written::default();
+        for write in by_root[root(read)].iter().filter(|write| order.ordered(write, read)) {
+            written.add(validated, write.value, write.within);
+        }
+        check_read(validated, read, &written, &touches)?;
+    }
+    let mut written = filled(validated);
+    for write in touches.iter().filter(|touch| touch.kind == AccessKind::Write) {
+        written[root(write)].add(validated, write.value, write.within);
+    }
+    check_outputs(validated, &written)
+}
+
+/// What the caller fills of what steps make; by root.
+fn filled(validated: &ValidatedProgram<'_>) -> Vec<Written> {
+    let mut written = vec![Written::default(); validated.values.len()];
+    for part in validated.filled_parts() {
+        let bytes = Span::new(0, validated.values[part.index()].bytes);
+        written[validated.roots[part.index()].root.index()].add(validated, part, bytes);
+    }
+    written
+}
+
+/// An error if a read finds less than it wants.
+fn check_read(
+    validated: &ValidatedProgram<'_>,
+    read: &Touch,
+    written: &Written,
+    touches: &[Touch],
+) -> Result<(), ProgramError> {
+    let Touch { step, value, within, .. } = *read;
+    let Some(bytes) = written.missing(validated, value, within) else { return Ok(()) };
+    let root = |value: ValueId| validated.roots[value.index()].root;
+    let mut ever = Written::default();
+    for write in touches.iter().filter(|touch| touch.kind == AccessKind::Write) {
+        if root(write.value) == root(value) {
+            ever.add(validated, write.value, write.within);
+        }
+    }
+    let fault = match ever.missing(validated, value, within) {
+        Some(bytes) => Fault::NeverWritten { step, value, bytes },
+        None => Fault::ReadBeforeWrite { step, value, bytes },
+    };
+    Err(fault.named(validated.program))
+}
+
+fn check_outputs(
+    validated: &ValidatedProgram<'_>,
+    written: &[Written],
+) -> Result<(), ProgramError> {
+    for value in validated.value_ids().filter(|value| validated.values[value.index()].output) {
+        let all = Span::new(0, validated.values[value.index()].bytes);
+        let written = &written[validated.roots[value.index()].root.index()];
+        if let Some(bytes) = written.missing(validated, value, all) {
+            return Err(Fault::OutputNeverWritten { value, bytes }.named(validated.program));
+        }
+    }
+    Ok(())
+}
+
+/// No step reads what another has begun to write anew and not finished, where steps run in order.
+fn check_finished(validated: &ValidatedProgram<'_>, touches: &[Touch]) -> Result<(), ProgramError> {
+    let mut long: Vec<Vec<&Touch>> = vec![Vec::new(); validated.values.len()];
+    let root = |touch: &Touch| validated.roots[touch.value.index()].root.index();
+    let is_long = |touch: &&Touch| {
+        touch.kind == AccessKind::Write && (!touch.ends_with_step || touch.first != touch.step)
+    };
+    touches.iter().filter(is_long).for_each(|touch| long[root(touch)].push(touch));
+    for read in touches.iter().filter(|touch| touch.kind == AccessKind::Read) {
         let goes_on = |write: &&&Touch| {
             let is_open = write.live.start <= read.live.start && read.live.start < write.live.end;
-            let meets = is_stretch(write) && is_stretch(read) && write.span.meets(read.span);
-            write.step != read.step && is_open && meets
+            is_open && meet(validated, write, read)
         };
-        let in_order = validated.program.execution() == Execution::InOrder;
-        if let Some(write) = late[root(read)].iter().find(goes_on).filter(|_| in_order) {
+        if let Some(write) = long[root(read)].iter().find(goes_on) {
             let (reader, writer, value) = (read.step, write.step, read.value);
             return Err(Fault::Unfinished { reader, writer, value }.named(validated.program));
         }
@@ -65,68 +168,67 @@ fn check_finished(validated: &ValidatedProgram<'_>) -> Result<(), ProgramError> 
     Ok(())
 }
 
-/// What a step reads, and what it finds where it must overwrite.
-fn reads(validated: &ValidatedProgram<'_>, step: StepId) -> Vec<(ValueId, Span)> {
-    let bytes = |value: ValueId| validated.values[value.index()].bytes;
-    let all = |access: &Access| access.bytes.unwrap_or(Span::new(0, bytes(access.value)));
-    let accesses = validated.program.accesses(step);
-    let read = accesses.iter().filter(|access| access.kind == AccessKind::Read);
-    let must = validated.overwrites[step.index()].iter().filter(|overwrite| overwrite.must);
-    let found = must.map(|overwrite| (overwrite.input, Span::new(0, bytes(overwrite.output))));
-    read.map(|access| (access.value, all(access))).chain(found).collect()
-}
-
-/// The stretches of each root that somebody writes, sorted and apart; by root.
-fn written(validated: &ValidatedProgram<'_>) -> Vec<Vec<Span>> {
-    let mut written: Vec<Vec<Span>> = vec![Vec::new(); validated.values.len()];
-    let mut add = |value: ValueId, bytes: Option<Span>| {
-        let rooted = validated.roots[value.index()];
-        let bytes = bytes.unwrap_or(Span::new(0, validated.values[value.index()].bytes));
-        if !comes_from_outside(&validated.values[rooted.root.index()]) {
-            written[rooted.root.index()].extend(rooted.layout().spans(bytes));
-        }
+/// Whether two accesses to one root have a byte in common.
+fn meet(validated: &ValidatedProgram<'_>, a: &Touch, b: &Touch) -> bool {
+    let spans = |touch: &Touch| {
+        validated.roots[touch.value.index()].layout().spans(touch.within).into_iter()
     };
-    for step in &validated.schedule {
-        for access in validated.program.accesses(*step).iter() {
-            if access.kind == AccessKind::Write {
-                add(access.value, access.bytes);
+    a.span.meets(b.span) && spans(a).any(|a| spans(b).any(|b| a.meets(b)))
+}
+
+/// Bytes of a root that were written: stretches that are apart, by their first byte.
+#[derive(Clone, Default)]
+struct Written(BTreeMap<u64, u64>);
+
+impl Written {
+    /// Adds some bytes of a value.
+    fn add(&mut self, validated: &ValidatedProgram<'_>, value: ValueId, bytes: Span) {
+        for span in validated.roots[value.index()].layout().spans(bytes) {
+            self.add_span(span);
+        }
+    }
+
+    fn add_span(&mut self, span: Span) {
+        if span.is_empty() {
+            return;
+        }
+        let Span { mut lo, mut hi } = span;
+        while let Some((first, end)) = self.0.range(..=hi).next_back().map(|(lo, hi)| (*lo, *hi)) {
+            if end < lo {
+                break;
             }
+            self.0.remove(&first);
+            (lo, hi) = (lo.min(first), hi.max(end));
         }
-        // What it does not write of this stays what it was.
-        let must = validated.overwrites[step.index()].iter().filter(|overwrite| overwrite.must);
-        must.for_each(|overwrite| add(overwrite.output, None));
+        self.0.insert(lo, hi);
     }
-    validated.filled_parts().for_each(|part| add(part, None));
-    written.iter_mut().for_each(merge);
-    written
-}
 
-/// Sorts stretches, and joins those that touch.
-fn merge(spans: &mut Vec<Span>) {
-    spans.retain(|span| !span.is_empty());
-    spans.sort_unstable_by_key(|span| (span.lo, span.hi));
-    let mut merged: Vec<Span> = Vec::with_capacity(spans.len());
-    for span in spans.drain(..) {
-        match merged.last_mut() {
-            Some(last) if span.lo <= last.hi => last.hi = last.hi.max(span.hi),
-            _ => merged.push(span),
+    /// The first of some bytes of a value that were not written: of a stretch exactly what is missing,
+    /// of rows all that is wanted. Nothing of what comes from outside is missing.
+    fn missing(
+        &self,
+        validated: &ValidatedProgram<'_>,
+        value: ValueId,
+        bytes: Span,
+    ) -> Option<(u64, u64)> {
+        let rooted = validated.roots[value.index()];
+        let given = comes_from_outside(&validated.values[rooted.root.index()]);
+        if given || validated.values[value.index()].elided {
+            return None;
+        }
+        let gap = rooted.layout().spans(bytes).into_iter().find_map(|span| self.gap(span))?;
+        match rooted.rows {
+            None => Some((gap.lo - rooted.offset, gap.hi - rooted.offset)),
+            Some(_) => Some((bytes.lo, bytes.hi)),
         }
     }
-    *spans = merged;
-}
 
-/// The first bytes of a stretch that are in none of these.
-fn missing(written: &[Span], span: Span) -> Option<Span> {
-    let next = written.partition_point(|other| other.hi <= span.lo);
-    let mut lo = span.lo;
-    let mut end = span.hi;
-    if let Some(other) = written.get(next) {
-        if other.lo <= lo {
-            lo = other.hi.min(span.hi);
-            end = written.get(next + 1).map_or(end, |behind| behind.lo.min(end));
-        } else {
-            end = other.lo.min(end);
-        }
+    /// The first stretch of a span that was not written.
+    fn gap(&self, span: Span) -> Option<Span> {
+        let before = self.0.range(..=span.lo).next_back().map(|(_, hi)| *hi);
+        let lo = span.lo.max(before.unwrap_or(0));
+        let behind = self.0.range(lo..).next().map(|(lo, _)| *lo);
+        let gap = Span { lo, hi: span.hi.min(behind.unwrap_or(span.hi)) };
+        (gap.lo < gap.hi).then_some(gap)
     }
-    (lo < end).then_some(Span { lo, hi: end })
 }

@@ -88,7 +88,7 @@ fn what_a_loop_changes_is_not_known() {
 fn what_a_loop_collects_is_as_long_as_it_runs() {
     let collected = |trips, condition, goes_on| {
         let [.., collected] = looping(Turns { trips, condition, goes_on });
-        collected.shape.expect("a list").0[0]
+        collected.shape.expect("a list").0[0].clone()
     };
     assert_eq!(collected(Some(3), None, true), Dim::Known(3));
     assert_eq!(collected(Some(3), Some(true), true), Dim::Known(3));
@@ -185,7 +185,7 @@ fn a_branch_that_cannot_run_does_not_count() {
         let mut build = Build::new();
         let y = misfitting(&mut build, misfits);
         let model = build.finish(&[y]);
-        let found = super::super::found(&model, &Bindings::default(), &Ranged::new())
+        let found = super::super::found(&model, &Bindings::default(), &Ranged::default())
             .expect("one branch can run");
         assert_eq!(found.facts[y.index()], Fact::new(Dtype::F32, [4]));
         let refused: Vec<Branch> = found.refused.iter().map(|refused| refused.branch).collect();
@@ -218,8 +218,8 @@ fn what_cannot_run_in_the_first_round_may_in_the_next() {
     let inputs = vec![Some(trips), None, Some(three)];
     let outputs = build.optional(Operator::Loop(Box::new(body)), inputs, 1);
     let model = build.finish(&outputs);
-    let found =
-        super::super::found(&model, &Bindings::default(), &Ranged::new()).expect("a good model");
+    let found = super::super::found(&model, &Bindings::default(), &Ranged::default())
+        .expect("a good model");
     assert_eq!(found.refused, []);
 }
 

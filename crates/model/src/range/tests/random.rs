@@ -14,6 +14,10 @@ fn model(rng: &mut Rng, ranges: &[Range]) -> Model {
     for (index, dims) in inputs.iter().enumerate() {
         tensors.push(build.input(&format!("x{index}"), dims));
     }
+    if rng.chance(20) {
+        // Parts may begin within a byte.
+        build.model.tensors.iter_mut().for_each(|tensor| tensor.dtype = Some(Dtype::I4));
+    }
     let nodes = rng.within(4..12);
     for _ in 0..nodes {
         for _ in 0..8 {
@@ -143,10 +147,9 @@ struct Seen {
 
 /// No size of any range is one at which something is overwritten, or has no room.
 #[test]
-#[ignore = "finds a part of a split that is a view at the largest size and none inside of the range"]
 fn no_size_of_a_range_is_a_counterexample() {
     let mut seen = Seen::default();
-    for seed in 0..300 {
+    for seed in 0..600 {
         let rng = &mut Rng::new(seed);
         let (a, b) = (rng.within(1..5), rng.within(1..4));
         let ranges = [range("a", a, a + rng.below(10)), range("b", b, b + rng.below(5))];

@@ -63,7 +63,7 @@ fn slice_limits_hold_for_every_slice() {
     for step in [-3, -1, 1, 2] {
         for start in &intervals {
             for end in &intervals {
-                let limit = |dim| slice_limit(dim, *start, *end, Int::from(step));
+                let limit = |dim| slice_limit(dim, &*start, &*end, &Int::from(step));
                 let longest = |dim: u64| {
                     let ends =
                         |start| (end.lo..=end.hi).map(move |end| length(dim, start, end, step));
@@ -131,8 +131,8 @@ fn splits_have_parts() {
         (split(0), "f32[9]; i64[2]{3, 6}", "error: 2 lengths for 1 parts"),
         (split(0), "f32[<=9]; i64[1]{12}", "error: parts of 12 of at most 9"),
     ]);
-    assert_eq!(super::equal_parts(Dim::Known(5), 4), Err("5 in 4 parts".to_owned()));
-    assert_eq!(super::equal_parts(Dim::Known(5), 0), Ok(Vec::new()));
+    assert_eq!(super::equal_parts(&Dim::Known(5), 4), Err("5 in 4 parts".to_owned()));
+    assert_eq!(super::equal_parts(&Dim::Known(5), 0), Ok(Vec::new()));
 }
 
 #[test]

@@ -232,7 +232,7 @@ fn allows(less: &Fact, more: &Fact) -> bool {
         (Some(_), None) => false,
         (Some(less), Some(more)) => {
             less.len() == more.len()
-                && less.iter().zip(more).all(|(less, more)| dim_allows(*less, *more))
+                && less.iter().zip(more).all(|(less, more)| dim_allows(less.clone(), more.clone()))
         }
     };
     dims && (less.dtype.is_none() || less.dtype == more.dtype)

@@ -159,7 +159,7 @@ fn more_elements_never_mean_fewer_windows() {
             let pads = Some((begin, end));
             let lane = Lane { kernel: Dim::Known(kernel), stride, dilation: 1, pads };
             for ceil in [Ceil::No, Ceil::Yes] {
-                let found = |dim| match lane.windows(Dim::Known(dim), ceil) {
+                let found = |dim| match lane.windows(&Dim::Known(dim), ceil) {
                     Ok(Dim::Known(found)) => found,
                     _ => 0,
                 };

@@ -115,7 +115,7 @@ fn flow(facts: &Facts, edges: &mut Vec<(StepId, StepId)>) {
         for (.., read, reader) in reads {
             for (.., written, writer) in writes {
                 let before = if from_outside { writer < reader } else { writer != reader };
-                if before && read.meets(*written) {
+                if before && !read.and(*written).is_empty() {
                     edges.push((*writer, *reader));
                 }
             }
