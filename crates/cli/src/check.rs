@@ -19,7 +19,7 @@ The solution is a CSV file with the columns id and offset, in any order of rows,
 
 Examples:
   plimsoll check problem.csv solution.csv
-  plimsoll check problem.csv solution.json --capacity 256KiB
+  plimsoll check problem.csv solution.json --budget 256KiB
   plimsoll solve problem.csv --format json | plimsoll check problem.csv -
   plimsoll check problem.csv solution.csv --format json";
 

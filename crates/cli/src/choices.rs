@@ -21,8 +21,8 @@ pub(crate) struct ChoiceArgs {
     #[arg(long, value_name = "SIZE", value_parser = size::parse_align, allow_hyphen_values = true)]
     pub(crate) align: Option<NonZeroU64>,
 
-    /// Which values at the boundary get a place: inputs,params,constants,outputs, or all, or none
-    /// [default: outputs]
+    /// Which values at the boundary get a place in the arena: inputs,weights,outputs, or all, or none;
+    /// weights are params,constants [default: outputs]
     #[arg(long, value_name = "KINDS", value_parser = boundary::parse_place)]
     place: Option<Boundary<bool>>,
 

@@ -51,8 +51,9 @@ pub(crate) struct Args {
     planning: PlanningArgs,
 
     /// The arena of a problem may have at most this many bytes
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, allow_hyphen_values = true)]
-    capacity: Option<u64>,
+    #[arg(long, visible_alias = "capacity", value_name = "SIZE", value_parser = size::parse,
+          allow_hyphen_values = true)]
+    budget: Option<u64>,
 
     /// Everything with everything; for a problem, reordering and search alone too
     #[arg(long)]
@@ -98,10 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let compared = if source.has_extension("csv") {
         args.compare_packings(&source)?
     } else {
-        ensure!(
-            args.capacity.is_none(),
-            "--capacity is for problems; models have --bank NAME=SIZE"
-        );
+        ensure!(args.budget.is_none(), "--budget is for problems; models have --bank NAME=SIZE");
         args.compare_plans(source.clone())?
     };
     let Some(mut comparison) = compared else { return Ok(Answer::Yes) };
@@ -227,7 +225,7 @@ impl Args {
         }
         let packing = &self.planning.choices.packing;
         let Some(options) = packing.resolve(Options::default())? else { return Ok(None) };
-        let table = ProblemArgs::new(self.capacity, self.planning.choices.align).read(source)?;
+        let table = ProblemArgs::new(self.budget, self.planning.choices.align).read(source)?;
         let most = if packing.has_effort() { options.effort } else { Effort::High };
         let ways = self.ways(&options, most);
         let mut comparison = Comparison::new(&["algorithm", "effort"]);

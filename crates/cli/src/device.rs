@@ -8,6 +8,7 @@ use plimsoll::annotate::keeps_order;
 use plimsoll::{OfflineMemoryAllocation, ScheduledGraph, SymbolPrefix, TflmError, VerifiedPlan};
 
 use crate::input::Source;
+use crate::kind::Wanted;
 use crate::output;
 
 #[derive(Args)]
@@ -49,7 +50,7 @@ impl DeviceArgs {
         );
         let read = |path: &PathBuf| {
             let source = Source::named(path);
-            let text = source.text("").with_context(|| source.to_string())?;
+            let text = source.text(Wanted::Other).with_context(|| source.to_string())?;
             // A blank line is a tensor without a name, and has an index too.
             Ok::<_, anyhow::Error>((source, text.lines().map(str::to_owned).collect()))
         };

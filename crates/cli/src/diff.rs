@@ -7,6 +7,7 @@ use plimsoll::diff::{WrittenPlan, diff_plans};
 
 use crate::Answer;
 use crate::input::Source;
+use crate::kind::Wanted;
 use crate::output::{self, OutputArgs, TextOrJson};
 use crate::report::DiffReport;
 
@@ -61,6 +62,6 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
 }
 
 fn read(source: &Source) -> Result<WrittenPlan> {
-    let text = source.text("").with_context(|| source.to_string())?;
+    let text = source.text(Wanted::Plan).with_context(|| source.to_string())?;
     WrittenPlan::read(&text).map_err(|error| anyhow!("{source}: {error}"))
 }

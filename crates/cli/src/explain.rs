@@ -38,7 +38,8 @@ pub(crate) struct Args {
     planning: PlanningArgs,
 
     /// Find out what it takes for the arena to have at most this many bytes
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, allow_hyphen_values = true)]
+    #[arg(long, visible_alias = "capacity", value_name = "SIZE", value_parser = size::parse,
+          allow_hyphen_values = true)]
     budget: Option<u64>,
 
     /// Explain the peak only

@@ -68,7 +68,8 @@ pub(crate) struct Args {
     planning: PlanningArgs,
 
     /// The arena (all banks together) shall have at most this many bytes
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, allow_hyphen_values = true)]
+    #[arg(long, visible_alias = "capacity", value_name = "SIZE", value_parser = size::parse,
+          allow_hyphen_values = true)]
     budget: Option<u64>,
 
     /// Write down where the params are, for --shared-from

@@ -28,7 +28,7 @@ Examples:
   plimsoll solve problem.csv -o solution.csv     the problem with the offsets
   plimsoll solve problem.csv -o map.svg          a picture, time x address
   plimsoll solve problem.csv --format json       for scripts
-  plimsoll solve problem.csv --capacity 256KiB   does it fit? exit status 1 if not
+  plimsoll solve problem.csv --budget 256KiB     does it fit? exit status 1 if not
   plimsoll solve - --align 64 < problem.csv      from standard input
   plimsoll solve --algorithm list                what can be tried";
 

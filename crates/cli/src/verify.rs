@@ -1,5 +1,6 @@
 //! `plimsoll verify`: is this plan right for that model?
 
+use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, Write};
 use std::num::NonZeroU64;
@@ -9,14 +10,15 @@ use anyhow::{Context, Result, anyhow, bail};
 use plimsoll::range::Proof;
 use plimsoll::verify::trace::{self, TraceViolation};
 use plimsoll::{
-    Boundary, FalseClaim, Options, Plan, Program, Told, false_claims, read_plan, unreserved,
-    violations,
+    Boundary, FalseClaim, Graph, Options, Plan, Program, Told, false_claims, object_from_json,
+    read_plan, unreserved, violations,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Answer;
 use crate::input::Source;
+use crate::kind::Wanted;
 use crate::model::{ModelArgs, taken};
 use crate::output::{self, OutputArgs, TextOrJson, one_line};
 use crate::report::{ranges_in_words, ranges_json};
@@ -84,18 +86,26 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     if sources.into_iter().flatten().filter(|source| **source == Source::Stdin).count() > 1 {
         bail!("only one of the model, the plan and the trace can be standard input");
     }
-    let text = plan.text("").with_context(|| plan.to_string())?;
+    let text = plan.text(Wanted::Plan).with_context(|| plan.to_string())?;
     let told = told(&text).with_context(|| plan.to_string())?;
     let believed = if args.strict { taken::decisions(&told) } else { told.clone() };
     let lowering = args.how_to_read.or_as_told(&believed, &plan)?;
-    let loaded = lowering.load_as_told(&model)?;
+    let loaded = lowering.load_as_told(&model).or_else(|error| {
+        if let Ok(loaded) = lowering.load(&model) {
+            check_names(&text, &plan, &loaded.graph, &model)?;
+        }
+        Err(error)
+    })?;
     let program = lowering.program(&loaded.graph, &model)?;
     let read = || -> Result<_> {
         let mut read = read_plan(&program, &text)?;
         let claims = claims(&program, &mut read, &told, &text, args)?;
         Ok((read, claims))
     };
-    let (mut plan, claims) = read().with_context(|| plan.to_string())?;
+    let (mut plan, claims) = read().or_else(|error| {
+        check_names(&text, &plan, &loaded.graph, &model)?;
+        Err(error.context(plan.to_string()))
+    })?;
     let mut taken = args.how_to_read.taken(&believed);
     let default = Options::default().align;
     match args.align {
@@ -132,6 +142,33 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     Ok(if verdict.valid { Answer::Yes } else { Answer::No })
 }
 
+/// Whether the plan is for this model at all: most names of its values are those of the model.
+fn check_names(text: &str, plan: &Source, graph: &Graph, model: &Source) -> Result<()> {
+    #[derive(Deserialize)]
+    struct Row {
+        name: String,
+    }
+    #[derive(Deserialize)]
+    struct Rows {
+        #[serde(default)]
+        values: Vec<Row>,
+    }
+    // What else is wrong with either is said by who reads it.
+    let Ok(Rows { values }) = object_from_json(text) else { return Ok(()) };
+    let known: HashSet<&str> = graph.value_ids().map(|id| graph.value(id).name.as_str()).collect();
+    let mut strange = values.iter().filter(|row| !known.contains(row.name.as_str()));
+    let Some(first) = strange.next() else { return Ok(()) };
+    let (strange, all) = (strange.count() + 1, values.len());
+    if 2 * strange < all {
+        return Ok(());
+    }
+    let name = &first.name;
+    bail!(
+        "{plan}: is a plan of another model: {strange} of its {all} values are not in {model}, like \
+         {name:?}"
+    )
+}
+
 /// What the plan says of itself, or was asked for, that is not so. Banks may be as large as the plan
 /// was asked for, whatever their rows say.
 fn claims(
@@ -164,7 +201,7 @@ fn claims(
 }
 
 fn check_trace(program: &dyn Program, plan: &Plan, source: &Source) -> Result<Vec<Finding>> {
-    let trace = source.open().with_context(|| source.to_string())?;
+    let trace = source.open(Wanted::Other).with_context(|| source.to_string())?;
     let found = trace::check(program, plan, trace).map_err(|error| anyhow!("{source}: {error}"))?;
     let finding = |violation: &TraceViolation| {
         let text = format!("{source}: {}", violation.describe(program, plan));
@@ -180,7 +217,7 @@ fn told(text: &str) -> Result<Told> {
         #[serde(default)]
         options: Told,
     }
-    let teller: Teller = serde_json::from_str(text).context("not a plan")?;
+    let teller: Teller = object_from_json(text).context("not a plan")?;
     Ok(teller.options)
 }
 

@@ -21,6 +21,7 @@ mod graph;
 mod happens_before;
 mod home;
 mod ids;
+mod json_fault;
 mod kernels;
 mod liveness;
 mod lives;
@@ -64,6 +65,7 @@ pub use graph::{
 };
 pub use home::SharedError;
 pub use ids::{BankId, BufferId, StepId, ValueId};
+pub use json_fault::{JsonFault, object_from_json};
 pub use kernels::{BadSelector, Kernels, Preset, Selector, no_reuse, selected_nodes};
 pub use op::{Cut, Op};
 pub use options::{Apart, BankSpec, Boundary, Options, OptionsError};

@@ -94,7 +94,7 @@ impl<'a> Report<'a> {
         let outcome = self.outcome;
         let capacity = self.table.problem.capacity().filter(|c| outcome.arena_bytes > *c)?;
         Some(format!(
-            "not found: the best arena found has {} bytes, the capacity is {capacity}; \
+            "not found: the best arena found has {} bytes, the budget is {capacity}; \
              at least {} are needed, so a better packing may exist",
             outcome.arena_bytes, outcome.lower_bound.bytes
         ))

@@ -235,7 +235,7 @@ impl Drawing<'_> {
         let levels = [
             Some(("arena", arena, "a")),
             Some(("lower bound", self.bound_bytes, "b")),
-            capacity.map(|c| ("capacity", c, "c")),
+            capacity.map(|c| ("budget", c, "c")),
         ];
         for (what, bytes, class) in levels.into_iter().flatten() {
             let right = LEFT + WIDTH;

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::json::{PLAN_FORMAT, PlanFile, PlanReadError, ValueRow};
+use crate::json_fault::object_from_json;
 
 /// What the `format` key says.
 pub const DIFF_FORMAT: &str = "plimsoll.diff/1";
@@ -236,14 +237,14 @@ impl WrittenPlan {
             status: String,
         }
         let json = |error| WrittenPlanError::Read(PlanReadError::Json(error));
-        let header: Header = serde_json::from_str(text).map_err(json)?;
+        let header: Header = object_from_json(text).map_err(json)?;
         if header.format != PLAN_FORMAT {
             return Err(WrittenPlanError::Read(PlanReadError::Format(header.format)));
         }
         if header.status == "infeasible" {
             return Err(WrittenPlanError::Infeasible);
         }
-        let file: PlanFile = serde_json::from_str(text).map_err(json)?;
+        let file: PlanFile = object_from_json(text).map_err(json)?;
         let names = [
             twice(file.values.iter().map(|row| &row.name)),
             twice(&file.schedule),
