@@ -1,6 +1,6 @@
 //! `plimsoll compare`: orders, sharing and packing side by side.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
@@ -94,7 +94,7 @@ impl output::Format for Format {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
-    let output = args.output.resolve()?;
+    let output = args.output.resolve(&args.files())?;
     let source = Source::or_sample(args.file.as_deref());
     let compared = if source.has_extension("csv") {
         args.compare_packings(&source)?
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     };
     let Some(mut comparison) = compared else { return Ok(Answer::Yes) };
     comparison.has_times = !args.no_time;
-    output.write(|out| match output.format {
+    output.write(|format, out| match format {
         Format::Text => comparison.write_text(out),
         Format::Json => comparison.write_json(out),
         Format::Csv => comparison.write_csv(out),
@@ -124,6 +124,12 @@ struct Case {
 }
 
 impl Args {
+    /// The files that are read.
+    fn files(&self) -> Vec<&Path> {
+        let model = self.file.as_deref().into_iter();
+        model.chain(self.planning.files()).collect()
+    }
+
     /// Plans a model in every way; `None` if only the list of algorithms was asked for.
     fn compare_plans(&self, source: Source) -> Result<Option<Comparison>> {
         let Some(subject) = self.planning.read(source)? else { return Ok(None) };

@@ -1,6 +1,6 @@
 //! Arguments for what devices and their tools are told of a plan.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
@@ -38,6 +38,11 @@ pub(crate) struct Uses {
 }
 
 impl DeviceArgs {
+    /// The files that are read.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.tensor_order.as_deref().into_iter()
+    }
+
     /// Reads what there is to read; arguments that the form has no use for are an error.
     pub(crate) fn resolve(&self, uses: Uses) -> Result<Device> {
         ensure!(

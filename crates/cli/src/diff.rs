@@ -47,14 +47,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
-    let output = args.output.resolve()?;
+    let output = args.output.resolve(&[&args.before, &args.after])?;
     let (before, after) = (Source::named(&args.before), Source::named(&args.after));
     if before == Source::Stdin && after == Source::Stdin {
         bail!("only one of the plans can be standard input");
     }
     let diff = diff_plans(&read(&before)?, &read(&after)?);
     let report = DiffReport { before: &before, after: &after, diff: &diff, is_full: args.all };
-    output.write(|out| match output.format {
+    output.write(|format, out| match format {
         TextOrJson::Text => report.write_text(out),
         TextOrJson::Json => output::write_json(out, &diff),
     })?;

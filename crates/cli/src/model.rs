@@ -208,6 +208,11 @@ enum Order {
 }
 
 impl ModelArgs {
+    /// The files that are read beside the model.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        [&self.sizes, &self.order].into_iter().flatten().map(PathBuf::as_path)
+    }
+
     /// What the arguments mean.
     pub(crate) fn resolve(&self) -> Result<Lowering> {
         let mut lowering = self.or_as_told(&Told::new(), &Source::Sample)?;

@@ -1,7 +1,7 @@
 //! `plimsoll solve`: packs bare rectangles.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::ValueEnum;
@@ -76,15 +76,23 @@ impl output::Format for Format {
     }
 }
 
+impl Format {
+    /// Whether it can say why there is no packing.
+    fn tells_refusals(self) -> bool {
+        matches!(self, Format::Text | Format::Json)
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<Answer> {
     let Some(options) = args.packing.resolve(Options::default())? else { return Ok(Answer::Yes) };
-    let output = args.output.resolve()?;
+    let read: Vec<&Path> = args.problem.as_deref().into_iter().collect();
+    let output = args.output.resolve(&read)?;
     let source = Source::or_sample(args.problem.as_deref());
     let table = args.how_to_read.read(&source)?;
 
     let mut clock = args.packing.start_clock();
     let outcome = solve_watched(&table.problem, &options, &mut |progress| clock.look(progress));
-    let is_told = matches!(output.format, Format::Text | Format::Json);
+    let is_told = output.has(Format::tells_refusals);
     let (misfit, is_cut) = if is_told {
         misfit(&table.problem, &options, &outcome, &mut clock)
     } else {
@@ -97,9 +105,11 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     };
     let report = Report::new(&source, &table, &outcome, misfit, timing);
 
-    // Without a solution there is nothing to draw, nor are there offsets to list.
-    if outcome.solution.is_some() || is_told {
-        output.write(|out| render(out, output.format, &report))?;
+    for one in output.iter() {
+        // Without a solution there is nothing to draw, nor are there offsets to list.
+        if outcome.solution.is_some() || one.format.tells_refusals() {
+            one.write(|out| render(out, one.format, &report))?;
+        }
     }
     if source == Source::Sample {
         output.note("no problem given; this is the built-in sample");

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, Write};
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use plimsoll::range::Proof;
@@ -78,8 +78,17 @@ pub(crate) struct Args {
     output: OutputArgs<TextOrJson>,
 }
 
+impl Args {
+    /// The files that are read.
+    fn files(&self) -> Vec<&Path> {
+        let own = [Some(&self.model), Some(&self.plan), self.trace.as_ref()];
+        let own = own.into_iter().flatten().map(PathBuf::as_path);
+        own.chain(self.how_to_read.files()).collect()
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<Answer> {
-    let output = args.output.resolve()?;
+    let output = args.output.resolve(&args.files())?;
     let (model, plan) = (Source::named(&args.model), Source::named(&args.plan));
     let trace = args.trace.as_deref().map(Source::named);
     let sources = [Some(&model), Some(&plan), trace.as_ref()];
@@ -135,7 +144,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         ranges: ranges.map(ranges_json),
         ..Verdict::new(&program, &plan, taken, findings)
     };
-    output.write(|out| match output.format {
+    output.write(|format, out| match format {
         TextOrJson::Text => verdict.write_text(out, ranges),
         TextOrJson::Json => output::write_json(out, &verdict),
     })?;
