@@ -26,7 +26,7 @@ pub(crate) use optimal::OptimalFor;
 pub(crate) use plan::{Asked, PlanReport, write_title};
 pub(crate) use ranges::{ranges_in_words, ranges_json};
 pub(crate) use svg::{Panel, write_svg};
-pub(crate) use text::{bold, saving_in_words};
+pub(crate) use text::bold;
 
 use plimsoll_pack::csv::Table;
 use plimsoll_pack::exact::Misfit;

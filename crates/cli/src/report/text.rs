@@ -62,7 +62,7 @@ impl Report<'_> {
             line("time limit", if self.timing.is_over { "reached" } else { "not reached" })?;
         }
         if let Some(algorithm) = outcome.won_by {
-            line("won by", &algorithm.to_string())?;
+            line("packed by", &algorithm.to_string())?;
         }
         line("unshared", &size::long(problem.unshared_bytes()))?;
         if let Some(saved) = self.saved_bytes() {
@@ -137,7 +137,7 @@ impl Report<'_> {
 }
 
 /// What sharing saves of the bytes that it would take without.
-pub(crate) fn saving_in_words(saved: i64, unshared_bytes: u64) -> String {
+fn saving_in_words(saved: i64, unshared_bytes: u64) -> String {
     match u64::try_from(saved) {
         Ok(0) => "none".to_owned(),
         Ok(saved) => {
