@@ -27,6 +27,7 @@ Examples:
   plimsoll solve problem.csv                     a summary and a map
   plimsoll solve problem.csv -o solution.csv     the problem with the offsets
   plimsoll solve problem.csv -o map.svg          a picture, time x address
+  plimsoll solve problem.csv -o map.html         the same as a page to walk through
   plimsoll solve problem.csv --format json       for scripts
   plimsoll solve problem.csv --budget 256KiB     does it fit? exit status 1 if not
   plimsoll solve - --align 64 < problem.csv      from standard input
@@ -61,6 +62,8 @@ enum Format {
     Csv,
     /// A picture, time x address
     Svg,
+    /// The same as a page to walk through
+    Html,
 }
 
 impl output::Format for Format {
@@ -72,6 +75,7 @@ impl output::Format for Format {
             Format::Json => &["json"],
             Format::Csv => &["csv"],
             Format::Svg => &["svg"],
+            Format::Html => &["html"],
         }
     }
 }
@@ -151,6 +155,7 @@ fn render(out: &mut dyn Write, format: Format, report: &Report<'_>) -> io::Resul
             let panel = Panel { caption: report.caption(), drawing: report.drawing(solution) };
             write_svg(out, &report.source.to_string(), &[panel])
         }
-        (Format::Csv | Format::Svg, None) => Ok(()),
+        (Format::Html, Some(solution)) => out.write_all(report.page(solution).as_bytes()),
+        (Format::Csv | Format::Svg | Format::Html, None) => Ok(()),
     }
 }

@@ -77,10 +77,10 @@ pub use program::{
     ValueInfo, View,
 };
 pub use report::{
-    BadSymbolPrefix, FalseClaim, Labels, OfflineMemoryAllocation, PLAN_FORMAT, PlanFileRead,
-    PlanReadError, SymbolPrefix, TflmError, Told, Totals, ValueLabel, diff, false_claims,
-    read_plan, read_plan_file, unreserved, write_c_header, write_chrome_trace, write_map,
-    write_plan, write_rust_source, write_tsv,
+    BadSymbolPrefix, FalseClaim, Labels, OfflineMemoryAllocation, PLAN_FORMAT, Packing,
+    PlanFileRead, PlanReadError, SymbolPrefix, TflmError, Told, Totals, ValueLabel, diff,
+    false_claims, read_plan, read_plan_file, unreserved, write_c_header, write_chrome_trace,
+    write_map, write_packing_map, write_plan, write_rust_source, write_tsv,
 };
 pub use schedule::{
     OrderEffort, OrderError, Pulse, Schedule, order_by_names, search_order, topological_order,

@@ -28,6 +28,7 @@ pub(crate) use ranges::{ranges_in_words, ranges_json};
 pub(crate) use svg::{Panel, write_svg};
 pub(crate) use text::bold;
 
+use plimsoll::{Packing, write_packing_map};
 use plimsoll_pack::csv::Table;
 use plimsoll_pack::exact::Misfit;
 use plimsoll_pack::{Limit, Outcome, Solution, Status, Sweep};
@@ -77,6 +78,19 @@ impl<'a> Report<'a> {
             capacity: self.table.problem.capacity(),
             clock: Clock::Moments,
         }
+    }
+
+    /// The packing as a page to walk through.
+    pub(crate) fn page(&self, solution: &Solution) -> String {
+        write_packing_map(&Packing {
+            title: &self.source.title(),
+            ids: &self.table.ids,
+            problem: &self.table.problem,
+            solution,
+            arena_bytes: self.outcome.arena_bytes,
+            lower_bound_bytes: self.outcome.lower_bound.bytes,
+            optimal: matches!(self.outcome.status, Status::Optimal),
+        })
     }
 
     /// What to write above the picture.

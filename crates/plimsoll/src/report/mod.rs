@@ -19,7 +19,7 @@ pub use json::{
     FalseClaim, PLAN_FORMAT, PlanFileRead, PlanReadError, Told, false_claims, read_plan,
     read_plan_file, unreserved, write_plan,
 };
-pub use map::{Labels, ValueLabel, write_map};
+pub use map::{Labels, Packing, ValueLabel, write_map, write_packing_map};
 pub use rust_source::write_rust_source;
 pub use tflm::{OfflineMemoryAllocation, TflmError};
 pub use tsv::write_tsv;
