@@ -326,7 +326,7 @@ fn read_sizes(source: &Source) -> Result<BTreeMap<String, u64>> {
 fn read_order(path: &Path) -> Result<Order> {
     let source = Source::named(path);
     if source != Source::Stdin && !path.exists() {
-        bail!("--order: {path:?} is neither given, fast or best nor a file");
+        bail!("--order: `{}` is neither given, fast or best nor a file", path.display());
     }
     let read = || -> Result<Vec<String>> {
         let text = source.text(Wanted::Other)?;

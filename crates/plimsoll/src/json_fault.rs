@@ -173,7 +173,7 @@ mod tests {
             (r#"{"rows": []"#, "line 1, column 11: the text ends inside of an object"),
             (r#"{"rows": [], "rows": []}"#, "line 1, column 19: the key `rows` is there twice"),
             (r#"{"rows": []} 1"#, "line 1, column 14: there is more behind the end of the value"),
-            (r#"{rows: []}"#, "line 1, column 2: expected a key in quotes"),
+            ("{rows: []}", "line 1, column 2: expected a key in quotes"),
             (
                 "{\"rows\": [\n{\"name\": 3}]}",
                 "line 2, column 10: expected a string, found the number 3",

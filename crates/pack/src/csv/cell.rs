@@ -50,16 +50,13 @@ pub(super) fn from_cell(cell: &str) -> Cow<'_, str> {
             let code = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)?;
             Some((code, after))
         });
-        match code {
-            Some((c, after)) => {
-                id.push(c);
-                rest = after;
-            }
+        if let Some((c, after)) = code {
+            id.push(c);
+            rest = after;
+        } else {
             // Somebody else's backslash.
-            None => {
-                id.push_str(ESCAPE);
-                rest = behind;
-            }
+            id.push_str(ESCAPE);
+            rest = behind;
         }
     }
     id.push_str(rest);
