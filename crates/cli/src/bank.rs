@@ -74,12 +74,19 @@ fn check_name(name: &str) -> Result<(), String> {
 
 fn parse_roles(text: &str) -> Result<Vec<Role>, String> {
     let role = |name: &str| {
-        let row = ROLES.iter().find(|(known, _)| *known == name.trim());
+        let row = ROLES.iter().find(|(known, _)| *known == name);
         let known = ROLES.map(|(known, _)| known).join(", ");
         row.map(|(_, role)| *role)
-            .ok_or_else(|| format!("unknown role {name:?}; known are {known}"))
+            .ok_or_else(|| format!("unknown role {name:?}; known are weights, {known}"))
     };
-    text.split('+').map(role).collect()
+    let mut roles = Vec::new();
+    for name in text.split('+') {
+        match name.trim() {
+            "weights" => roles.extend([Role::Param, Role::Constant]),
+            name => roles.push(role(name)?),
+        }
+    }
+    Ok(roles)
 }
 
 /// Whether no two banks can come to have the same name.
@@ -139,6 +146,8 @@ mod tests {
         let text = "sram=512KiB,align=16,buffer=64KiB,repeat,roles=params+constants";
         assert_eq!(parse(text), Ok(all));
         assert_eq!(parse("dram"), Ok(BankSpec::new("dram")));
+        let weights = parse("rom,roles=weights").map(|bank| bank.roles);
+        assert_eq!(weights, Ok(vec![Role::Param, Role::Constant]));
     }
 
     #[test]
@@ -169,7 +178,7 @@ mod tests {
             ("sram,align=4,align=8", "\"align\" is said twice"),
             ("sram,repeat", "never needs to be repeated"),
             ("sram=1KiB,repeat=2", "unknown \"repeat=2\""),
-            ("sram,roles=weights", "unknown role \"weights\"; known are inputs"),
+            ("sram,roles=scratch", "unknown role \"scratch\"; known are weights, inputs"),
         ];
         for (text, expected) in cases {
             let error = parse(text).expect_err(text);

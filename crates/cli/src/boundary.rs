@@ -5,9 +5,20 @@ use serde_json::{Value, json};
 
 use crate::size;
 
-const KINDS: &str = "inputs, params, constants, outputs";
+const KINDS: &str = "inputs, weights, params, constants, outputs";
 
-/// The choice for a kind of values, by its name.
+/// Makes the choice for a kind of values, by its name; weights are what a summary calls them: params and
+/// constants.
+fn set<T: Copy>(boundary: &mut Boundary<T>, kind: &str, choice: T) -> Result<(), String> {
+    if kind == "weights" {
+        (boundary.params, boundary.constants) = (choice, choice);
+        return Ok(());
+    }
+    *of(boundary, kind)? = choice;
+    Ok(())
+}
+
+/// The choice for a kind of values, by its name in a plan.
 fn of<'a, T>(boundary: &'a mut Boundary<T>, kind: &str) -> Result<&'a mut T, String> {
     match kind {
         "inputs" => Ok(&mut boundary.inputs),
@@ -31,7 +42,7 @@ pub(crate) fn parse_place(text: &str) -> Result<Boundary<bool>, String> {
     }
     let mut place = all(false);
     for kind in text.split(',') {
-        *of(&mut place, kind.trim())? = true;
+        set(&mut place, kind.trim(), true)?;
     }
     Ok(place)
 }
@@ -44,7 +55,7 @@ pub(crate) fn parse_guards(text: &str) -> Result<Boundary<u64>, String> {
     let mut guards = all(0);
     for part in text.split(',') {
         let (kind, bytes) = part.split_once('=').ok_or("expected KIND=SIZE, or one SIZE")?;
-        *of(&mut guards, kind.trim())? = size::parse(bytes)?;
+        set(&mut guards, kind.trim(), size::parse(bytes)?)?;
     }
     Ok(guards)
 }
@@ -86,8 +97,11 @@ mod tests {
         assert_eq!(parse_place("inputs, outputs"), Ok(some));
         assert_eq!(parse_place("all"), Ok(all(true)));
         assert_eq!(parse_place("none"), Ok(all(false)));
-        let error = "unknown kind \"weights\"; known are inputs, params, constants, outputs";
-        assert_eq!(parse_place("inputs,weights"), Err(error.to_owned()));
+        let weights = Boundary { inputs: false, params: true, constants: true, outputs: true };
+        assert_eq!(parse_place("weights,outputs"), Ok(weights));
+        let error =
+            "unknown kind \"scratch\"; known are inputs, weights, params, constants, outputs";
+        assert_eq!(parse_place("inputs,scratch"), Err(error.to_owned()));
         assert!(parse_place("").is_err());
     }
 
@@ -97,7 +111,9 @@ mod tests {
         let some = Boundary { inputs: 64, params: 0, constants: 0, outputs: 1024 };
         assert_eq!(parse_guards("inputs=64,outputs=1KiB"), Ok(some));
         assert!(parse_guards("inputs=64,128").is_err());
-        assert!(parse_guards("weights=64").is_err());
+        let weights = Boundary { inputs: 0, params: 64, constants: 64, outputs: 0 };
+        assert_eq!(parse_guards("weights=64"), Ok(weights));
+        assert!(parse_guards("scratch=64").is_err());
         assert!(parse_guards("inputs=-1").is_err());
         assert_eq!(read_guards(&recorded_guards(&some)), Some(some));
         assert_eq!(read_guards(&json!({})), Some(all(0)));

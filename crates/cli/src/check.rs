@@ -19,7 +19,7 @@ The solution is a CSV file with the columns id and offset, in any order of rows,
 
 Examples:
   plimsoll check problem.csv solution.csv
-  plimsoll check problem.csv solution.json --capacity 256KiB
+  plimsoll check problem.csv solution.json --budget 256KiB
   plimsoll solve problem.csv --format json | plimsoll check problem.csv -
   plimsoll check problem.csv solution.csv --format json";
 
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
-    let output = args.output.resolve()?;
+    let output = args.output.resolve(&[&args.problem, &args.solution])?;
     let (problem, solution) = (Source::named(&args.problem), Source::named(&args.solution));
     if problem == Source::Stdin && solution == Source::Stdin {
         bail!("only one of the problem and the solution can be standard input");
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let table = args.how_to_read.read(&problem)?;
     let claim = claim::read(&solution, &table)?;
     let verdict = Verdict::new(&table, &claim);
-    output.write(|out| match output.format {
+    output.write(|format, out| match format {
         TextOrJson::Text => verdict.write_text(out),
         TextOrJson::Json => output::write_json(out, &verdict),
     })?;

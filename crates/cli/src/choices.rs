@@ -1,7 +1,7 @@
 //! The choices of a plan on the command line, and as a plan tells them.
 
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
@@ -20,8 +20,8 @@ pub(crate) struct ChoiceArgs {
     #[arg(long, value_name = "SIZE", value_parser = size::parse_align, allow_hyphen_values = true)]
     pub(crate) align: Option<NonZeroU64>,
 
-    /// Which values at the boundary get a place: inputs,params,constants,outputs, or all, or none
-    /// [default: outputs]
+    /// Which values at the boundary get a place in the arena: inputs,weights,outputs, or all, or none;
+    /// weights are params,constants [default: outputs]
     #[arg(long, value_name = "KINDS", value_parser = boundary::parse_place)]
     place: Option<Boundary<bool>>,
 
@@ -103,6 +103,11 @@ fn parse_no_reuse(text: &str) -> Result<NoReuse, String> {
 }
 
 impl ChoiceArgs {
+    /// The files that are read.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.shared_from.as_deref().into_iter()
+    }
+
     /// The options; `None` if only the list of algorithms was asked for, which is printed then.
     pub(crate) fn resolve(&self) -> Result<Option<Options>> {
         let Some(pack) = self.packing.resolve(Options::default().pack)? else { return Ok(None) };

@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::io::BufRead;
 
 use anyhow::{Context, Result, bail, ensure};
+use plimsoll::JsonFault;
 use plimsoll_pack::Claim;
 use plimsoll_pack::csv::{self, Table};
 use serde::Deserialize;
 
 use crate::input::Source;
+use crate::kind::Wanted;
 use crate::report::SOLUTION_FORMAT;
 
 /// The longest JSON that is looked at: it is kept in memory while it is read.
@@ -30,7 +32,7 @@ struct Place {
 /// Reads the offsets that the source claims for the buffers of the table.
 pub(crate) fn read(source: &Source, table: &Table) -> Result<Claim> {
     let read = || {
-        let mut reader = source.open()?;
+        let mut reader = source.open(Wanted::Solution)?;
         if source.has_extension("json") || starts_like_json(&mut reader)? {
             read_json(reader, table)
         } else {
@@ -50,7 +52,7 @@ fn read_json(reader: impl BufRead, table: &Table) -> Result<Claim> {
     let mut reader = reader.take(MOST_JSON_BYTES);
     let read: Result<Solution, _> = serde_json::from_reader(&mut reader);
     ensure!(reader.limit() > 0, "longer than {MOST_JSON_BYTES} bytes");
-    let solution = read?;
+    let solution = read.map_err(JsonFault::from)?;
     if let Some(format) = solution.format.filter(|f| f != SOLUTION_FORMAT) {
         bail!("format is {format:?}, expected {SOLUTION_FORMAT:?}");
     }

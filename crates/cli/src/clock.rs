@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_pack::Progress;
 
-use crate::size;
+use crate::{output, size};
 
 /// Shorter runs show nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -53,7 +53,8 @@ impl Clock {
         // A terminal that cannot go back to the start of a line says so.
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let stderr = io::stderr();
-        let line = (stderr.is_terminal() && !is_dumb).then(|| Line::new(stderr));
+        let is_shown = stderr.is_terminal() && !is_dumb && !output::is_quiet();
+        let line = is_shown.then(|| Line::new(stderr));
         let (start, label) = (Instant::now(), String::new());
         Clock { start, lap: start, limit, label, next: PATIENCE, line }
     }

@@ -1,6 +1,6 @@
 //! `plimsoll compare`: orders, sharing and packing side by side.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
@@ -50,8 +50,9 @@ pub(crate) struct Args {
     planning: PlanningArgs,
 
     /// The arena of a problem may have at most this many bytes
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, allow_hyphen_values = true)]
-    capacity: Option<u64>,
+    #[arg(long, visible_alias = "capacity", value_name = "SIZE", value_parser = size::parse,
+          allow_hyphen_values = true)]
+    budget: Option<u64>,
 
     /// Everything with everything; for a problem, reordering and search alone too
     #[arg(long)]
@@ -92,20 +93,17 @@ impl output::Format for Format {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
-    let output = args.output.resolve()?;
+    let output = args.output.resolve(&args.files())?;
     let source = Source::or_sample(args.file.as_deref());
     let compared = if source.has_extension("csv") {
         args.compare_packings(&source)?
     } else {
-        ensure!(
-            args.capacity.is_none(),
-            "--capacity is for problems; models have --bank NAME=SIZE"
-        );
+        ensure!(args.budget.is_none(), "--budget is for problems; models have --bank NAME=SIZE");
         args.compare_plans(source.clone())?
     };
     let Some(mut comparison) = compared else { return Ok(Answer::Yes) };
     comparison.has_times = !args.no_time;
-    output.write(|out| match output.format {
+    output.write(|format, out| match format {
         Format::Text => comparison.write_text(out),
         Format::Json => comparison.write_json(out),
         Format::Csv => comparison.write_csv(out),
@@ -125,6 +123,12 @@ struct Case {
 }
 
 impl Args {
+    /// The files that are read.
+    fn files(&self) -> Vec<&Path> {
+        let model = self.file.as_deref().into_iter();
+        model.chain(self.planning.files()).collect()
+    }
+
     /// Plans a model in every way; `None` if only the list of algorithms was asked for.
     fn compare_plans(&self, source: Source) -> Result<Option<Comparison>> {
         let Some(subject) = self.planning.read(source)? else { return Ok(None) };
@@ -226,7 +230,7 @@ impl Args {
         }
         let packing = &self.planning.choices.packing;
         let Some(options) = packing.resolve(Options::default())? else { return Ok(None) };
-        let table = ProblemArgs::new(self.capacity, self.planning.choices.align).read(source)?;
+        let table = ProblemArgs::new(self.budget, self.planning.choices.align).read(source)?;
         let most = if packing.has_effort() { options.effort } else { Effort::High };
         let ways = self.ways(&options, most);
         let mut comparison = Comparison::new(&["algorithm", "effort"]);

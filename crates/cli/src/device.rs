@@ -1,6 +1,6 @@
 //! Arguments for what devices and their tools are told of a plan.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
@@ -10,6 +10,7 @@ use plimsoll_graph::annotate::keeps_order;
 use plimsoll_report::{OfflineMemoryAllocation, SymbolPrefix, TflmError};
 
 use crate::input::Source;
+use crate::kind::Wanted;
 use crate::output;
 
 #[derive(Args)]
@@ -39,6 +40,11 @@ pub(crate) struct Uses {
 }
 
 impl DeviceArgs {
+    /// The files that are read.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.tensor_order.as_deref().into_iter()
+    }
+
     /// Reads what there is to read; arguments that the form has no use for are an error.
     pub(crate) fn resolve(&self, uses: Uses) -> Result<Device> {
         ensure!(
@@ -51,7 +57,7 @@ impl DeviceArgs {
         );
         let read = |path: &PathBuf| {
             let source = Source::named(path);
-            let text = source.text("").with_context(|| source.to_string())?;
+            let text = source.text(Wanted::Other).with_context(|| source.to_string())?;
             // A blank line is a tensor without a name, and has an index too.
             Ok::<_, anyhow::Error>((source, text.lines().map(str::to_owned).collect()))
         };

@@ -7,6 +7,7 @@ use plimsoll_report::diff::{WrittenPlan, diff_plans};
 
 use crate::Answer;
 use crate::input::Source;
+use crate::kind::Wanted;
 use crate::output::{self, OutputArgs, TextOrJson};
 use crate::report::DiffReport;
 
@@ -46,14 +47,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
-    let output = args.output.resolve()?;
+    let output = args.output.resolve(&[&args.before, &args.after])?;
     let (before, after) = (Source::named(&args.before), Source::named(&args.after));
     if before == Source::Stdin && after == Source::Stdin {
         bail!("only one of the plans can be standard input");
     }
     let diff = diff_plans(&read(&before)?, &read(&after)?);
     let report = DiffReport { before: &before, after: &after, diff: &diff, is_full: args.all };
-    output.write(|out| match output.format {
+    output.write(|format, out| match format {
         TextOrJson::Text => report.write_text(out),
         TextOrJson::Json => output::write_json(out, &diff),
     })?;
@@ -61,6 +62,6 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
 }
 
 fn read(source: &Source) -> Result<WrittenPlan> {
-    let text = source.text("").with_context(|| source.to_string())?;
+    let text = source.text(Wanted::Plan).with_context(|| source.to_string())?;
     WrittenPlan::read(&text).map_err(|error| anyhow!("{source}: {error}"))
 }

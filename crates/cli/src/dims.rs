@@ -93,7 +93,7 @@ pub(crate) struct ToldDims {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a dim has to be a number or a range like \"1..512\"")]
 enum ToldExtent {
     Number(u64),
     Text(String),

@@ -1,7 +1,7 @@
 //! `plimsoll explain`: why the arena is as large as it is, and what would lower it.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use plimsoll::PlanError;
@@ -38,7 +38,8 @@ pub(crate) struct Args {
     planning: PlanningArgs,
 
     /// Find out what it takes for the arena to have at most this many bytes
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, allow_hyphen_values = true)]
+    #[arg(long, visible_alias = "capacity", value_name = "SIZE", value_parser = size::parse,
+          allow_hyphen_values = true)]
     budget: Option<u64>,
 
     /// Explain the peak only
@@ -49,8 +50,16 @@ pub(crate) struct Args {
     output: OutputArgs<TextOrJson>,
 }
 
+impl Args {
+    /// The files that are read.
+    fn files(&self) -> Vec<&Path> {
+        let model = self.model.as_deref().into_iter();
+        model.chain(self.planning.files()).collect()
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<Answer> {
-    let output = args.output.resolve()?;
+    let output = args.output.resolve(&args.files())?;
     let source = Source::or_sample(args.model.as_deref());
     let Some(subject) = args.planning.read(source)? else { return Ok(Answer::Yes) };
     let Subject { source, lowering, loaded, options, .. } = subject;
@@ -87,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         fit,
         stopped,
     };
-    output.write(|out| match output.format {
+    output.write(|format, out| match format {
         TextOrJson::Text => report.write_text(out),
         TextOrJson::Json => report.write_json(out),
     })?;

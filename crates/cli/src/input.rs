@@ -12,6 +12,8 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use plimsoll_pack::csv::{self, Table};
 
+use crate::foreign::LOOKED_AT;
+use crate::kind::{self, Wanted};
 use crate::size;
 
 /// A little residual network, for those who have no problem at hand.
@@ -59,24 +61,27 @@ impl Source {
         path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension))
     }
 
-    /// Reads all of it as text; `sample` is what is built in.
-    pub(crate) fn text(&self, sample: &str) -> Result<String> {
-        if *self == Source::Sample {
-            return Ok(sample.to_owned());
-        }
-        text_of(self.bytes()?)
+    /// Reads all of it as text.
+    pub(crate) fn text(&self, wanted: Wanted) -> Result<String> {
+        text_of(self.bytes(wanted)?)
     }
 
     /// Reads all of it.
-    pub(crate) fn bytes(&self) -> Result<Vec<u8>> {
+    pub(crate) fn bytes(&self, wanted: Wanted) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        self.open()?.take(MOST_TEXT_BYTES).read_to_end(&mut bytes).context("cannot read")?;
+        self.open(wanted)?.take(MOST_TEXT_BYTES).read_to_end(&mut bytes).context("cannot read")?;
         ensure!((bytes.len() as u64) < MOST_TEXT_BYTES, "longer than {MOST_TEXT_BYTES} bytes");
         Ok(bytes)
     }
 
-    /// Opens it for reading.
-    pub(crate) fn open(&self) -> Result<Box<dyn BufRead>> {
+    /// Opens it for reading; it is not when it begins like something else than what is wanted.
+    pub(crate) fn open(&self, wanted: Wanted) -> Result<Box<dyn BufRead>> {
+        let mut reader = self.open_anything()?;
+        kind::check(reader.fill_buf().context("cannot read")?, wanted)?;
+        Ok(reader)
+    }
+
+    fn open_anything(&self) -> Result<Box<dyn BufRead>> {
         match self {
             Source::Sample => Ok(Box::new(SAMPLE.as_bytes())),
             Source::Stdin => Ok(Box::new(io::stdin().lock())),
@@ -86,7 +91,7 @@ impl Source {
                 if file.metadata().is_ok_and(|m| m.is_dir()) {
                     bail!("is a directory, not a file");
                 }
-                Ok(Box::new(BufReader::new(file)))
+                Ok(Box::new(BufReader::with_capacity(LOOKED_AT, file)))
             }
         }
     }
@@ -114,9 +119,10 @@ impl fmt::Display for Source {
 /// What a command line can say about a problem beside its file.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ProblemArgs {
-    /// The arena may have at most this many bytes, like 4096, 256KiB, 1.5MiB or 4GB
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, allow_hyphen_values = true)]
-    capacity: Option<u64>,
+    /// The arena may have at most this many bytes, like 4096, 256K, 1.5MiB or 4GB
+    #[arg(long, visible_alias = "capacity", value_name = "SIZE", value_parser = size::parse,
+          allow_hyphen_values = true)]
+    budget: Option<u64>,
 
     /// Offsets are multiples of this where the file gives no alignment [default: 1]
     #[arg(long, value_name = "SIZE", value_parser = size::parse_align, allow_hyphen_values = true)]
@@ -124,16 +130,16 @@ pub(crate) struct ProblemArgs {
 }
 
 impl ProblemArgs {
-    pub(crate) fn new(capacity: Option<u64>, align: Option<NonZeroU64>) -> Self {
-        ProblemArgs { capacity, align }
+    pub(crate) fn new(budget: Option<u64>, align: Option<NonZeroU64>) -> Self {
+        ProblemArgs { budget, align }
     }
 
     /// Reads the problem.
     pub(crate) fn read(&self, source: &Source) -> Result<Table> {
         let read = || {
             let align = self.align.map_or(1, NonZeroU64::get);
-            let Table { ids, problem } = csv::read_aligned(source.open()?, align)?;
-            Ok(Table { ids, problem: problem.with_capacity(self.capacity) })
+            let Table { ids, problem } = csv::read_aligned(source.open(Wanted::Problem)?, align)?;
+            Ok(Table { ids, problem: problem.with_capacity(self.budget) })
         };
         read().map_err(|error: anyhow::Error| error.context(source.to_string()))
     }

@@ -11,12 +11,16 @@ mod choices;
 mod claim;
 mod clock;
 mod compare;
+mod completions;
 mod device;
 mod diff;
 mod dims;
 mod donations;
 mod explain;
+mod foreign;
 mod input;
+mod kind;
+mod man;
 mod model;
 mod noted_onnx;
 mod output;
@@ -58,6 +62,10 @@ Exit status:
 #[derive(Parser)]
 #[command(name = "plimsoll", version, after_help = EXAMPLES)]
 struct Cli {
+    /// Say only errors, and print no summary: the exit status is the answer
+    #[arg(short, long, global = true)]
+    quiet: bool,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -71,6 +79,8 @@ enum Command {
     Diff(diff::Args),
     Solve(solve::Args),
     Check(check::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// What a command found.
@@ -90,16 +100,22 @@ impl Command {
             Command::Diff(args) => diff::run(args),
             Command::Solve(args) => solve::run(args),
             Command::Check(args) => check::run(args),
+            Command::Completions(args) => completions::run(args),
+            Command::Man(args) => man::run(args),
         }
     }
 }
 
 fn main() -> ExitCode {
-    match Cli::parse().command.run() {
+    let cli = Cli::parse();
+    if cli.quiet {
+        output::be_quiet();
+    }
+    match cli.command.run() {
         Ok(Answer::Yes) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),
         Err(error) => {
-            output::note(&format!("{error:#}"));
+            output::error(&format!("{error:#}"));
             ExitCode::from(2)
         }
     }

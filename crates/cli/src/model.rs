@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
-use plimsoll::{Options, OrderEffort, Recorded};
+use plimsoll::{JsonFault, Options, OrderEffort, Recorded, object_from_json};
 use plimsoll_graph::advise::Case;
 use plimsoll_graph::training_json::TrainingJsonError;
 use plimsoll_graph::{
@@ -35,6 +35,7 @@ use crate::clock::Clock;
 use crate::dims::{DimArgs, Dims, ToldDims};
 use crate::donations::{DonationArgs, Donations};
 use crate::input::{Source, text_of};
+use crate::kind::Wanted;
 use crate::output;
 
 /// A little network, for those who have no model at hand.
@@ -57,11 +58,12 @@ fn read(source: &Source) -> Result<Read> {
     match source {
         Source::Sample => return onnx(Ok(Bytes::from_static(SAMPLE).into())),
         Source::File(path) if source.has_extension("onnx") => {
+            source.open(Wanted::Model).with_context(|| source.to_string())?;
             return onnx(plimsoll_onnx::open(path));
         }
         Source::File(_) | Source::Stdin => {}
     }
-    let bytes = source.bytes().with_context(|| source.to_string())?;
+    let bytes = source.bytes(Wanted::Model).with_context(|| source.to_string())?;
     if bytes.first() == Some(&ONNX_BEGINS) {
         return onnx(Ok(Bytes::from(bytes).into()));
     }
@@ -205,6 +207,11 @@ enum Order {
 }
 
 impl ModelArgs {
+    /// The files that are read beside the model.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        [&self.sizes, &self.order].into_iter().flatten().map(PathBuf::as_path)
+    }
+
     /// What the arguments mean.
     pub(crate) fn resolve(&self) -> Result<Lowering> {
         let mut lowering = self.or_as_told(&Recorded::new(), &Source::Sample)?;
@@ -297,7 +304,7 @@ struct Said {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`order` has to be a word or a list of names")]
 enum ToldOrder {
     Word(String),
     Names(Vec<String>),
@@ -306,21 +313,25 @@ enum ToldOrder {
 impl Said {
     fn from(told: &Recorded) -> Result<Self> {
         let object = Value::Object(told.clone().into_iter().collect());
-        Ok(serde_json::from_value(object)?)
+        Ok(serde_json::from_value(object).map_err(JsonFault::from)?)
     }
 }
 
 fn read_sizes(source: &Source) -> Result<BTreeMap<String, u64>> {
-    let text = source.text("")?;
-    serde_json::from_str(&text).context("not an object from names to bytes")
+    let text = source.text(Wanted::Other)?;
+    object_from_json(&text).context("not an object from names to bytes")
 }
 
 fn read_order(path: &Path) -> Result<Order> {
     let source = Source::named(path);
+    if source != Source::Stdin && !path.exists() {
+        bail!("--order: `{}` is neither given, fast or best nor a file", path.display());
+    }
     let read = || -> Result<Vec<String>> {
-        let text = source.text("")?;
+        let text = source.text(Wanted::Other)?;
         if text.trim_start().starts_with('[') {
-            return serde_json::from_str(&text).context("not an array of names");
+            let names = serde_json::from_str(&text).map_err(JsonFault::from);
+            return names.context("not a list of names");
         }
         Ok(text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect())
     };

@@ -2,17 +2,31 @@
 //!
 //! A file is written under another name beside its place and then renamed, so that a reader never
 //! sees half of it and a failure leaves the old one as it was. What is not a file (a pipe, a
-//! device) is written to directly.
+//! device) is written to directly. A file that a command reads is never written over.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::AutoStream;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+
+/// Whether only errors and what was asked for by name are said.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on, says neither notes nor progress, and prints no text that was not asked for.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Whether it is quiet.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
 
 /// A form in which a command can give its result.
 pub(crate) trait Format: ValueEnum + Copy + PartialEq + Send + Sync + 'static {
@@ -47,33 +61,92 @@ impl Format for TextOrJson {
 /// Where to write the result, and in which form.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OutputArgs<F: Format> {
-    /// Write the result to this file, in the form that its extension says
+    /// Write the result to this file, in the form that its extension says; may be given several times
     #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    output: Vec<PathBuf>,
 
     /// The form of the result, whatever the extension [default: text]
     #[arg(long, value_enum)]
     format: Option<F>,
 }
 
-/// An [`OutputArgs`] that makes sense.
+/// [`OutputArgs`] that make sense: at least one place, and no two are the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Outputs<F> {
+    all: Vec<Output<F>>,
+}
+
+/// A place for a result, and its form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Output<F> {
     /// `None` for standard output.
     path: Option<PathBuf>,
     pub(crate) format: F,
+    /// Whether nobody has asked for it.
+    is_default: bool,
 }
 
 impl<F: Format> OutputArgs<F> {
-    /// Decides the form: what was asked for, else what the extension says, else text.
-    pub(crate) fn resolve(&self) -> Result<Output<F>> {
-        let path = self.output.clone().filter(|path| path.as_os_str() != "-");
-        let format = match (self.format, &path) {
-            (Some(format), _) => format,
-            (None, Some(path)) => by_suffix(path)?,
-            (None, None) => F::TEXT,
+    /// Decides the forms: what was asked for, else what the extension says, else text. None of the
+    /// files that are read may be written.
+    pub(crate) fn resolve(&self, read: &[&Path]) -> Result<Outputs<F>> {
+        ensure!(
+            self.format.is_none() || self.output.len() < 2,
+            "--format is for one result: of several files, each has the form that its extension says"
+        );
+        let mut all: Vec<Output<F>> = Vec::new();
+        for path in &self.output {
+            let output = self.to(path)?;
+            ensure!(
+                !all.iter().any(|other| is_same(other.path(), output.path())),
+                "{}: is given twice as an output",
+                path.display()
+            );
+            spare(path, read)?;
+            all.push(output);
+        }
+        if all.is_empty() {
+            let (format, is_default) = (self.format.unwrap_or(F::TEXT), self.format.is_none());
+            all.push(Output { path: None, format, is_default });
+        }
+        Ok(Outputs { all })
+    }
+
+    fn to(&self, path: &Path) -> Result<Output<F>> {
+        let is_stdout = path.as_os_str() == "-";
+        let format = match self.format {
+            Some(format) => format,
+            None if is_stdout => F::TEXT,
+            None => by_suffix(path)?,
         };
-        Ok(Output { path, format })
+        Ok(Output { path: (!is_stdout).then(|| path.to_owned()), format, is_default: false })
+    }
+}
+
+/// Says so if a file that is to be written is one of those that are read.
+pub(crate) fn spare(path: &Path, read: &[&Path]) -> Result<()> {
+    for read in read {
+        if path.as_os_str() != "-" && is_same(Some(path), Some(read)) {
+            bail!("{}: is read by this command, and is not written over", path.display());
+        }
+    }
+    Ok(())
+}
+
+/// Whether two paths lead to the same place; `None` is standard output.
+fn is_same(a: Option<&Path>, b: Option<&Path>) -> bool {
+    let place = |path: Option<&Path>| path.map(|path| place(&target(path)));
+    place(a) == place(b)
+}
+
+/// A path without links, also of a file that is not there yet.
+fn place(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = fs::canonicalize(folder.unwrap_or(Path::new(".")));
+    match (fs::canonicalize(path), folder, path.file_name()) {
+        (Ok(place), ..) => place,
+        (Err(_), Ok(folder), Some(name)) => folder.join(name),
+        (Err(_), ..) => path.to_owned(),
     }
 }
 
@@ -94,6 +167,33 @@ fn ends_in(name: &str, suffix: &str) -> bool {
     stem.is_some_and(|stem| !stem.is_empty()) || (name == suffix && suffix.contains('.'))
 }
 
+impl<F: Format> Outputs<F> {
+    /// All places, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Output<F>> {
+        self.all.iter()
+    }
+
+    /// Whether a form is asked for.
+    pub(crate) fn has(&self, is_asked: impl Fn(F) -> bool) -> bool {
+        self.all.iter().any(|output| is_asked(output.format))
+    }
+
+    /// Says on standard error what nobody sees at once in a result.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.all.iter().any(Output::is_read_at_once) {
+            note(text);
+        }
+    }
+
+    /// Writes what `render` gives to each place, in its form.
+    pub(crate) fn write(
+        &self,
+        mut render: impl FnMut(F, &mut dyn Write) -> io::Result<()>,
+    ) -> Result<()> {
+        self.all.iter().try_for_each(|output| output.write(|out| render(output.format, out)))
+    }
+}
+
 impl<F: Format> Output<F> {
     /// The file that is written; `None` for standard output.
     pub(crate) fn path(&self) -> Option<&Path> {
@@ -105,19 +205,15 @@ impl<F: Format> Output<F> {
         self.path.is_none() && self.format == F::TEXT
     }
 
-    /// Says on standard error what nobody sees at once in the result.
-    pub(crate) fn note(&self, text: &str) {
-        if !self.is_read_at_once() {
-            note(text);
-        }
-    }
-
     /// Writes what `render` gives.
     pub(crate) fn write(
         &self,
         render: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<()> {
         let Some(path) = &self.path else {
+            if self.is_default && is_quiet() {
+                return Ok(());
+            }
             return to_stdout(self.format == F::TEXT, render);
         };
         let render = |file: &mut File| {
@@ -167,8 +263,15 @@ pub(crate) fn write_json(mut out: &mut dyn Write, object: &impl Serialize) -> io
     writeln!(out)
 }
 
-/// Says something on standard error, in one line.
+/// Says something on standard error, in one line, unless it is quiet.
 pub(crate) fn note(text: &str) {
+    if !is_quiet() {
+        error(text);
+    }
+}
+
+/// Says on standard error, in one line, why there is no answer.
+pub(crate) fn error(text: &str) {
     // Nobody is left to be told if this fails.
     let _ = writeln!(io::stderr(), "plimsoll: {}", one_line(text));
 }
@@ -183,8 +286,10 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 fn to_file(path: &Path, render: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
-    // Through links, so that a link stays one and its target is replaced.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let target = target(path);
+    if target.is_symlink() {
+        bail!("its links lead round in circles");
+    }
     match fs::metadata(&target) {
         Ok(there) if there.is_dir() => bail!("is a directory, not a file"),
         Ok(there) if !there.is_file() => {
@@ -193,6 +298,21 @@ fn to_file(path: &Path, render: impl FnOnce(&mut File) -> io::Result<()>) -> Res
         }
         there => replace(&target, there.ok().map(|t| t.permissions()), render),
     }
+}
+
+/// The most links that are followed, as systems do it.
+const MOST_LINKS: usize = 40;
+
+/// What is written for a path: through links, also those that lead nowhere yet, so that a link stays one
+/// and its target is written.
+fn target(path: &Path) -> PathBuf {
+    let mut at = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(to) = fs::read_link(&at) else { return at };
+        at = at.parent().unwrap_or(Path::new("")).join(to);
+    }
+    // Round in circles: whoever writes says so.
+    path.to_owned()
 }
 
 /// Writes a temporary file and renames it to `target`.

@@ -1,10 +1,10 @@
 //! `plimsoll plan`: what shares bytes with what, and where everything is.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anstyle::AnsiColor;
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 use plimsoll::{NoRoom, PLAN_FORMAT, Program, Recorded, SharedLayout, Unplaced};
 use plimsoll_report::{write_c_header, write_chrome_trace, write_map, write_rust_source};
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::device::{Device, DeviceArgs, Uses};
 use crate::input::Source;
-use crate::output::{self, Output, OutputArgs};
+use crate::output::{self, Output, OutputArgs, Outputs};
 use crate::planning::{Planned, PlanningArgs, Subject};
 use crate::report::{Asked, PlanReport, bold, plain, write_title};
 use crate::{Answer, noted_onnx, size};
@@ -65,7 +65,8 @@ pub(crate) struct Args {
     planning: PlanningArgs,
 
     /// The arena (all banks together) shall have at most this many bytes
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, allow_hyphen_values = true)]
+    #[arg(long, visible_alias = "capacity", value_name = "SIZE", value_parser = size::parse,
+          allow_hyphen_values = true)]
     budget: Option<u64>,
 
     /// Write down where the params are, for --shared-from
@@ -161,12 +162,13 @@ impl Format {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
-    let output = args.output.resolve()?;
-    let device = args.device.resolve(output.format.uses())?;
+    let output = args.output.resolve(&args.files())?;
+    args.check_shared()?;
+    let device = args.device.resolve(uses(&output))?;
     let source = Source::or_sample(args.model.as_deref());
-    let planning = output.format.planning(&args.planning)?;
+    let planning = planning(&output, &args.planning)?;
     let Some(subject) = planning.read(source)? else { return Ok(Answer::Yes) };
-    if output.format == Format::Onnx && subject.loaded.onnx.is_none() {
+    if output.has(|format| format == Format::Onnx) && subject.loaded.onnx.is_none() {
         let source = &subject.source;
         bail!("{source}: is not an ONNX model, and only such a one can be written with notes");
     }
@@ -188,7 +190,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
                 best: &improved.best,
             };
             let report = PlanReport::new(source, &program, &plan, asked);
-            args.show(&output, &report, &improved.subject, &device, told)?
+            args.show(&output, &report, &improved.subject, &device, &told)?
         }
         Err(why) => {
             refuse(&output, source, &program, &why, &told)?;
@@ -201,63 +203,110 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     Ok(answer)
 }
 
+/// Which arguments for devices the forms have a use for.
+fn uses(output: &Outputs<Format>) -> Uses {
+    Uses {
+        symbols: output.has(|format| format.uses().symbols),
+        tensors: output.has(|format| format.uses().tensors),
+    }
+}
+
+/// What there is to plan for all forms; one plan has one order.
+fn planning(output: &Outputs<Format>, asked: &PlanningArgs) -> Result<PlanningArgs> {
+    let mut all = output.iter().map(|output| output.format.planning(asked));
+    let first = all.next().unwrap_or_else(|| Ok(asked.clone()))?;
+    for other in all {
+        ensure!(
+            other?.how_to_read == first.how_to_read,
+            "-o: .onnx and .tflm keep the order of the file, and .tflm works in place only if told: \
+             write them in runs of their own, or say --order and --kernels"
+        );
+    }
+    Ok(first)
+}
+
 impl Args {
+    /// The files that are read.
+    fn files(&self) -> Vec<&Path> {
+        let model = self.model.as_deref().into_iter();
+        model.chain(self.planning.files()).chain(self.device.files()).collect()
+    }
+
+    /// Whether the file for shared places is not one that is read.
+    fn check_shared(&self) -> Result<()> {
+        self.write_shared.as_ref().map_or(Ok(()), |path| output::spare(path, &self.files()))
+    }
+
     fn show(
         &self,
-        output: &Output<Format>,
+        output: &Outputs<Format>,
         report: &PlanReport<'_>,
         subject: &Subject<'_>,
         device: &Device,
-        told: Recorded,
+        told: &Recorded,
     ) -> Result<Answer> {
         let PlanReport { source, program, plan, .. } = *report;
-        if output.format.wants_stretches()
+        if output.has(Format::wants_stretches)
             && let Some(value) = report.first_of_rows()
         {
             let name = plain(&program.value_name(value));
             bail!("{source}: {name} is in rows that are apart, which this form has no words for");
         }
-        let banks = &subject.options.banks;
-        let all = |text: &str| output.write(|out| out.write_all(text.as_bytes()));
-        match output.format {
-            Format::Text => output.write(|out| report.write_text(out)),
-            Format::Json => output.write(|out| report.write_json(out, told)),
-            Format::Tsv => output.write(|out| report.write_tsv(out)),
-            Format::Csv => output.write(|out| report.write_csv(out)),
-            Format::Svg => output.write(|out| report.write_svg(out)),
-            Format::Html => all(&write_map(program, plan, &program.labels(source.title()))),
-            Format::Plim => output.write(|out| report.write_plim(out)),
-            Format::Trace => all(&write_chrome_trace(program, plan)),
-            Format::H => all(&write_c_header(program, plan, banks, &device.prefix)),
-            Format::Rs => all(&write_rust_source(program, plan, banks)),
-            Format::Tflm => {
-                let allocation = device.offline_allocation(source, program, plan)?;
-                output.write(|out| out.write_all(&allocation.to_bytes()))
-            }
-            Format::TflmJson => all(&device.offline_allocation(source, program, plan)?.to_json()),
-            Format::Onnx => {
-                let noted = |bytes| noted_onnx::annotated(bytes, source, program, plan);
-                let noted = subject.loaded.onnx.as_ref().map(noted).transpose()?;
-                noted_onnx::tell_folder(noted.as_ref(), source, output.path());
-                output.write(|out| noted.map_or(Ok(()), |noted| noted.write(out)))
-            }
-        }?;
+        for one in output.iter() {
+            write(one, report, subject, device, told.clone())?;
+        }
         if let Some(path) = &self.write_shared {
-            let layout = SharedLayout::from_plan(report.program, report.plan);
+            let layout = SharedLayout::from_plan(program, plan);
             if layout.values.is_empty() {
                 output::note("no param has a place, so none is shared; try --place params,outputs");
             }
             output::to_path(path, &layout.to_json())?;
         }
         let Some(refusal) = report.refusal() else { return Ok(Answer::Yes) };
-        output.note(&format!("{}: {refusal}", report.source));
+        output.note(&format!("{source}: {refusal}"));
         Ok(Answer::No)
     }
 }
 
-/// Says that there is no plan: in the form that was asked for, where it can say so.
-fn refuse(
+/// Writes the plan to one place, in its form.
+fn write(
     output: &Output<Format>,
+    report: &PlanReport<'_>,
+    subject: &Subject<'_>,
+    device: &Device,
+    told: Recorded,
+) -> Result<()> {
+    let PlanReport { source, program, plan, .. } = *report;
+    let banks = &subject.options.banks;
+    let all = |text: &str| output.write(|out| out.write_all(text.as_bytes()));
+    match output.format {
+        Format::Text => output.write(|out| report.write_text(out)),
+        Format::Json => output.write(|out| report.write_json(out, told)),
+        Format::Tsv => output.write(|out| report.write_tsv(out)),
+        Format::Csv => output.write(|out| report.write_csv(out)),
+        Format::Svg => output.write(|out| report.write_svg(out)),
+        Format::Html => all(&write_map(program, plan, &program.labels(source.title()))),
+        Format::Plim => output.write(|out| report.write_plim(out)),
+        Format::Trace => all(&write_chrome_trace(program, plan)),
+        Format::H => all(&write_c_header(program, plan, banks, &device.prefix)),
+        Format::Rs => all(&write_rust_source(program, plan, banks)),
+        Format::Tflm => {
+            let allocation = device.offline_allocation(source, program, plan)?;
+            output.write(|out| out.write_all(&allocation.to_bytes()))
+        }
+        Format::TflmJson => all(&device.offline_allocation(source, program, plan)?.to_json()),
+        Format::Onnx => {
+            let noted = |bytes| noted_onnx::annotated(bytes, source, program, plan);
+            let noted = subject.loaded.onnx.as_ref().map(noted).transpose()?;
+            noted_onnx::tell_folder(noted.as_ref(), source, output.path());
+            output.write(|out| noted.map_or(Ok(()), |noted| noted.write(out)))
+        }
+    }
+}
+
+/// Says that there is no plan: in the forms that were asked for, where they can say so.
+fn refuse(
+    outputs: &Outputs<Format>,
     source: &Source,
     program: &dyn Program,
     why: &NoRoom,
@@ -265,26 +314,28 @@ fn refuse(
 ) -> Result<()> {
     let style = bold(AnsiColor::Red);
     let (word, refusal) = (if why.proven { "infeasible" } else { "not found" }, why.to_string());
-    match output.format {
-        Format::Text => output.write(|out| {
-            write_title(out, source, program, "plan")?;
-            writeln!(out, "{style}{word}{style:#}: {}", output::one_line(&refusal))
-        })?,
-        Format::Json => output.write(|out| write_infeasible(out, why, told))?,
-        // Without a plan there is nothing to draw or to list.
-        Format::Tsv
-        | Format::Csv
-        | Format::Svg
-        | Format::Html
-        | Format::Plim
-        | Format::Trace
-        | Format::H
-        | Format::Rs
-        | Format::Tflm
-        | Format::TflmJson
-        | Format::Onnx => {}
+    for output in outputs.iter() {
+        match output.format {
+            Format::Text => output.write(|out| {
+                write_title(out, source, program, "plan")?;
+                writeln!(out, "{style}{word}{style:#}: {}", output::one_line(&refusal))
+            })?,
+            Format::Json => output.write(|out| write_infeasible(out, why, told))?,
+            // Without a plan there is nothing to draw or to list.
+            Format::Tsv
+            | Format::Csv
+            | Format::Svg
+            | Format::Html
+            | Format::Plim
+            | Format::Trace
+            | Format::H
+            | Format::Rs
+            | Format::Tflm
+            | Format::TflmJson
+            | Format::Onnx => {}
+        }
     }
-    output.note(&format!("{source}: {word}: {refusal}"));
+    outputs.note(&format!("{source}: {word}: {refusal}"));
     Ok(())
 }
 

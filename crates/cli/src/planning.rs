@@ -3,6 +3,8 @@
 //! Each type is a step of it: [`PlanningArgs`] are read to a [`Subject`], its order and its concats
 //! make it [`Improved`], and that is planned.
 
+use std::path::Path;
+
 use anyhow::{Result, anyhow};
 use clap::Args;
 use plimsoll::verify::VerifiedPlan;
@@ -50,6 +52,11 @@ pub(crate) struct Planned {
 }
 
 impl PlanningArgs {
+    /// The files that are read beside the model.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.how_to_read.files().chain(self.choices.files())
+    }
+
     /// Reads the model; `None` if only the list of algorithms was asked for, which is printed then.
     pub(crate) fn read(&self, source: Source) -> Result<Option<Subject<'_>>> {
         let choices = &self.choices;

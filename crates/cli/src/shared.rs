@@ -1,11 +1,14 @@
 //! Places that one plan lends to another: from its plan, or from a layout that was written down.
 
 use anyhow::{Context, Result};
-use plimsoll::{PLAN_FORMAT, Role, SharedLayout, SharedSlot, Storage, ValueId};
+use plimsoll::{
+    JsonFault, PLAN_FORMAT, Role, SharedLayout, SharedSlot, Storage, ValueId, object_from_json,
+};
 use plimsoll_graph::Graph;
 use serde::Deserialize;
 
 use crate::input::Source;
+use crate::kind::Wanted;
 use crate::output;
 
 /// Of a plan only what lends its places.
@@ -50,12 +53,14 @@ pub(crate) fn tell_plain_params(graph: &Graph, layout: &SharedLayout, source: &S
 /// Reads a layout: of a plan, the places of all its params.
 pub(crate) fn read(source: &Source) -> Result<SharedLayout> {
     let read = || -> Result<SharedLayout> {
-        let text = source.text("")?;
-        let lender: Lender = serde_json::from_str(&text).context("not JSON of a plan or layout")?;
+        let text = source.text(Wanted::Other)?;
+        let lender: Lender = object_from_json(&text).context("not JSON of a plan or layout")?;
         if lender.format.as_deref() != Some(PLAN_FORMAT) {
             return Ok(SharedLayout::from_json(&text)?);
         }
-        let rows: Vec<Row> = serde_json::from_value(lender.values).context("not a plan: values")?;
+        let rows: Vec<Row> = serde_json::from_value(lender.values)
+            .map_err(JsonFault::from)
+            .context("not a plan: values")?;
         let lent = rows.into_iter().filter(|row| row.role.as_deref() == Some("param"));
         let slot = |row: Row| match (row.bank, row.offset, row.root) {
             (Some(bank), Some(offset), None) => {

@@ -1,14 +1,19 @@
-//! Sizes as people write them (`256KiB`, `1.5 MiB`, `4GB`, `4096`) and as they like to read them.
+//! Sizes as people write them (`256K`, `256KiB`, `1.5 MiB`, `4GB`, `4096`) and as they like to read them.
 //!
 //! Parsing is exact: whole numbers, no floating point. A fraction of a byte is dropped, since a
 //! budget of 0.3 KiB holds 307 bytes and not 308.
 
 use std::num::NonZeroU64;
 
-/// The units, as accepted in any case. Binary ones have an `i`.
-const UNITS: [(&str, u64); 10] = [
+/// The units, as accepted in any case. Binary ones have an `i`, or are a letter alone, as in linker
+/// scripts.
+const UNITS: [(&str, u64); 14] = [
     ("", 1),
     ("b", 1),
+    ("k", 1 << 10),
+    ("m", 1 << 20),
+    ("g", 1 << 30),
+    ("t", 1 << 40),
     ("kib", 1 << 10),
     ("mib", 1 << 20),
     ("gib", 1 << 30),
@@ -19,7 +24,7 @@ const UNITS: [(&str, u64); 10] = [
     ("tb", 1_000_000_000_000),
 ];
 
-const EXPECTED: &str = "expected a size like 4096, 256KiB, 1.5MiB or 4GB";
+const EXPECTED: &str = "expected a size like 4096, 256K, 1.5MiB or 4GB";
 
 /// More decimals than this cannot matter, and might not fit in the arithmetic.
 const MOST_DECIMALS: usize = 18;
@@ -108,6 +113,11 @@ mod tests {
             ("7B", 7),
             ("256KiB", 262_144),
             ("256kib", 262_144),
+            ("64K", 65_536),
+            ("64k", 65_536),
+            ("1.5M", 1_572_864),
+            ("3 G", 3_221_225_472),
+            ("2T", 2_199_023_255_552),
             ("1.5MiB", 1_572_864),
             (" 1.5 MiB ", 1_572_864),
             ("3GiB", 3_221_225_472),
@@ -141,8 +151,8 @@ mod tests {
             "0x10",
             "1_000",
             "1,5MiB",
-            "1K",
-            "1 M",
+            "1Ki",
+            "1 Mi",
             "1XiB",
             "1.MiB",
             ".5MiB",

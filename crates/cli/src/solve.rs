@@ -1,7 +1,7 @@
 //! `plimsoll solve`: packs bare rectangles.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::ValueEnum;
@@ -27,8 +27,9 @@ Examples:
   plimsoll solve problem.csv                     a summary and a map
   plimsoll solve problem.csv -o solution.csv     the problem with the offsets
   plimsoll solve problem.csv -o map.svg          a picture, time x address
+  plimsoll solve problem.csv -o map.html         the same as a page to walk through
   plimsoll solve problem.csv --format json       for scripts
-  plimsoll solve problem.csv --capacity 256KiB   does it fit? exit status 1 if not
+  plimsoll solve problem.csv --budget 256KiB     does it fit? exit status 1 if not
   plimsoll solve - --align 64 < problem.csv      from standard input
   plimsoll solve --algorithm list                what can be tried";
 
@@ -61,6 +62,8 @@ enum Format {
     Csv,
     /// A picture, time x address
     Svg,
+    /// The same as a page to walk through
+    Html,
 }
 
 impl output::Format for Format {
@@ -72,19 +75,28 @@ impl output::Format for Format {
             Format::Json => &["json"],
             Format::Csv => &["csv"],
             Format::Svg => &["svg"],
+            Format::Html => &["html"],
         }
+    }
+}
+
+impl Format {
+    /// Whether it can say why there is no packing.
+    fn tells_refusals(self) -> bool {
+        matches!(self, Format::Text | Format::Json)
     }
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
     let Some(options) = args.packing.resolve(Options::default())? else { return Ok(Answer::Yes) };
-    let output = args.output.resolve()?;
+    let read: Vec<&Path> = args.problem.as_deref().into_iter().collect();
+    let output = args.output.resolve(&read)?;
     let source = Source::or_sample(args.problem.as_deref());
     let table = args.how_to_read.read(&source)?;
 
     let mut clock = args.packing.start_clock();
     let outcome = solve_watched(&table.problem, &options, &mut |progress| clock.look(progress));
-    let is_told = matches!(output.format, Format::Text | Format::Json);
+    let is_told = output.has(Format::tells_refusals);
     let (misfit, is_cut) = if is_told {
         misfit(&table.problem, &options, &outcome, &mut clock)
     } else {
@@ -97,9 +109,11 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     };
     let report = Report::new(&source, &table, &outcome, misfit, timing);
 
-    // Without a solution there is nothing to draw, nor are there offsets to list.
-    if outcome.solution.is_some() || is_told {
-        output.write(|out| render(out, output.format, &report))?;
+    for one in output.iter() {
+        // Without a solution there is nothing to draw, nor are there offsets to list.
+        if outcome.solution.is_some() || one.format.tells_refusals() {
+            one.write(|out| render(out, one.format, &report))?;
+        }
     }
     if source == Source::Sample {
         output.note("no problem given; this is the built-in sample");
@@ -141,6 +155,7 @@ fn render(out: &mut dyn Write, format: Format, report: &Report<'_>) -> io::Resul
             let panel = Panel { caption: report.caption(), drawing: report.drawing(solution) };
             write_svg(out, &report.source.to_string(), &[panel])
         }
-        (Format::Csv | Format::Svg, None) => Ok(()),
+        (Format::Html, Some(solution)) => out.write_all(report.page(solution).as_bytes()),
+        (Format::Csv | Format::Svg | Format::Html, None) => Ok(()),
     }
 }

@@ -1,21 +1,25 @@
 //! `plimsoll verify`: is this plan right for that model?
 
+use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, Write};
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use plimsoll::verify::trace::TraceViolation;
 use plimsoll::verify::{trace, violations};
 use plimsoll::{
-    Boundary, FalseClaim, Options, Plan, Program, Recorded, false_claims, read_plan, unreserved,
+    Boundary, FalseClaim, Options, Plan, Program, Recorded, false_claims, object_from_json,
+    read_plan, unreserved,
 };
+use plimsoll_graph::Graph;
 use plimsoll_model::range::Proof;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::input::Source;
+use crate::kind::Wanted;
 use crate::model::{ModelArgs, taken};
 use crate::output::{self, OutputArgs, TextOrJson, one_line};
 use crate::report::{ranges_in_words, ranges_json};
@@ -75,26 +79,43 @@ pub(crate) struct Args {
     output: OutputArgs<TextOrJson>,
 }
 
+impl Args {
+    /// The files that are read.
+    fn files(&self) -> Vec<&Path> {
+        let own = [Some(&self.model), Some(&self.plan), self.trace.as_ref()];
+        let own = own.into_iter().flatten().map(PathBuf::as_path);
+        own.chain(self.how_to_read.files()).collect()
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<Answer> {
-    let output = args.output.resolve()?;
+    let output = args.output.resolve(&args.files())?;
     let (model, plan) = (Source::named(&args.model), Source::named(&args.plan));
     let trace = args.trace.as_deref().map(Source::named);
     let sources = [Some(&model), Some(&plan), trace.as_ref()];
     if sources.into_iter().flatten().filter(|source| **source == Source::Stdin).count() > 1 {
         bail!("only one of the model, the plan and the trace can be standard input");
     }
-    let text = plan.text("").with_context(|| plan.to_string())?;
+    let text = plan.text(Wanted::Plan).with_context(|| plan.to_string())?;
     let told = told(&text).with_context(|| plan.to_string())?;
     let believed = if args.strict { taken::decisions(&told) } else { told.clone() };
     let lowering = args.how_to_read.or_as_told(&believed, &plan)?;
-    let loaded = lowering.load_as_told(&model)?;
+    let loaded = lowering.load_as_told(&model).or_else(|error| {
+        if let Ok(loaded) = lowering.load(&model) {
+            check_names(&text, &plan, &loaded.graph, &model)?;
+        }
+        Err(error)
+    })?;
     let program = lowering.program(&loaded.graph, &model)?;
     let read = || -> Result<_> {
         let mut read = read_plan(&program, &text)?;
         let claims = claims(&program, &mut read, &told, &text, args)?;
         Ok((read, claims))
     };
-    let (mut plan, claims) = read().with_context(|| plan.to_string())?;
+    let (mut plan, claims) = read().or_else(|error| {
+        check_names(&text, &plan, &loaded.graph, &model)?;
+        Err(error.context(plan.to_string()))
+    })?;
     let mut taken = args.how_to_read.taken(&believed);
     let default = Options::default().align;
     match args.align {
@@ -124,11 +145,38 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         ranges: ranges.map(ranges_json),
         ..Verdict::new(&program, &plan, taken, findings)
     };
-    output.write(|out| match output.format {
+    output.write(|format, out| match format {
         TextOrJson::Text => verdict.write_text(out, ranges),
         TextOrJson::Json => output::write_json(out, &verdict),
     })?;
     Ok(if verdict.valid { Answer::Yes } else { Answer::No })
+}
+
+/// Whether the plan is for this model at all: most names of its values are those of the model.
+fn check_names(text: &str, plan: &Source, graph: &Graph, model: &Source) -> Result<()> {
+    #[derive(Deserialize)]
+    struct Row {
+        name: String,
+    }
+    #[derive(Deserialize)]
+    struct Strided {
+        #[serde(default)]
+        values: Vec<Row>,
+    }
+    // What else is wrong with either is said by who reads it.
+    let Ok(Strided { values }) = object_from_json(text) else { return Ok(()) };
+    let known: HashSet<&str> = graph.value_ids().map(|id| graph.value(id).name.as_str()).collect();
+    let mut strange = values.iter().filter(|row| !known.contains(row.name.as_str()));
+    let Some(first) = strange.next() else { return Ok(()) };
+    let (strange, all) = (strange.count() + 1, values.len());
+    if 2 * strange < all {
+        return Ok(());
+    }
+    let name = &first.name;
+    bail!(
+        "{plan}: is a plan of another model: {strange} of its {all} values are not in {model}, like \
+         {name:?}"
+    )
 }
 
 /// What the plan says of itself, or was asked for, that is not so. Banks may be as large as the plan
@@ -163,7 +211,7 @@ fn claims(
 }
 
 fn check_trace(program: &dyn Program, plan: &Plan, source: &Source) -> Result<Vec<Finding>> {
-    let trace = source.open().with_context(|| source.to_string())?;
+    let trace = source.open(Wanted::Other).with_context(|| source.to_string())?;
     let found = trace::check(program, plan, trace).map_err(|error| anyhow!("{source}: {error}"))?;
     let finding = |violation: &TraceViolation| {
         let text = format!("{source}: {}", violation.describe(program, plan));
@@ -179,7 +227,7 @@ fn told(text: &str) -> Result<Recorded> {
         #[serde(default)]
         options: Recorded,
     }
-    let teller: Teller = serde_json::from_str(text).context("not a plan")?;
+    let teller: Teller = object_from_json(text).context("not a plan")?;
     Ok(teller.options)
 }
 

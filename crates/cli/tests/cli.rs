@@ -235,7 +235,7 @@ fn json_that_is_too_deep_is_an_error_and_not_a_crash() {
         let output = run_with_stdin(&["check", &problem, "-"], &deep);
         assert_eq!(code(&output), Some(2), "{start}");
         assert_eq!(output.stdout, b"", "{start}");
-        assert!(text(&output.stderr).contains(" at line 1 column "), "{start}");
+        assert!(text(&output.stderr).contains(": line 1, column "), "{start}");
     }
 }
 

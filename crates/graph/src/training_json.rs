@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use aten::{class, dtype};
-use plimsoll::{Overwrite, Role, ValueId, View};
+use plimsoll::{JsonFault, Overwrite, Role, ValueId, View, object_from_json};
 use serde::Deserialize;
 
 use crate::graph::{Graph, GraphBuilder, GraphError, Node, Value};
@@ -124,7 +124,7 @@ struct Step {
 
 /// The tensors that an op changes.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`mutates` has to be true, false, an id or a list of ids")]
 enum Mutates {
     /// Whether it changes any; which, its schema says.
     Some(bool),
@@ -168,11 +168,8 @@ impl Step {
 
 /// The graph that the bytes of such a file describe.
 pub fn read(bytes: &[u8]) -> Result<Graph, TrainingJsonError> {
-    let document: Document = serde_json::from_slice(bytes).map_err(|error| {
-        let (line, column) = (error.line(), error.column());
-        // The message ends with the place, which comes first here.
-        let (message, place) = (error.to_string(), format!(" at line {line} column {column}"));
-        let message = message.strip_suffix(&place).unwrap_or(&message).to_owned();
+    let document: Document = document(bytes).map_err(|fault| {
+        let JsonFault { line, column, message } = fault;
         TrainingJsonError::Json { line, column, message }
     })?;
     let mut reader = Reader {
@@ -190,6 +187,13 @@ pub fn read(bytes: &[u8]) -> Result<Graph, TrainingJsonError> {
     }
     reader.outputs()?;
     Ok(reader.builder.finish()?)
+}
+
+fn document(bytes: &[u8]) -> Result<Document, JsonFault> {
+    match str::from_utf8(bytes) {
+        Ok(text) => object_from_json(text),
+        Err(_) => Ok(serde_json::from_slice(bytes)?),
+    }
 }
 
 struct Reader<'d> {

@@ -131,7 +131,7 @@ impl Reason {
         fmt::from_fn(move |f| match self {
             Reason::Capacity { bound, capacity } => write!(
                 f,
-                "at least {} bytes are needed ({}), the capacity is {capacity}",
+                "at least {} bytes are needed ({}), and only {capacity} are allowed",
                 bound.bytes, bound.proof
             ),
             Reason::FixedOverlap { a, b } => {

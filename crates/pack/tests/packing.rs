@@ -179,7 +179,7 @@ fn infeasible_says_why() {
     let Status::Infeasible(reason) = &outcome.status else { panic!("{:?}", outcome.status) };
     assert_eq!(
         reason.to_string(),
-        "at least 16 bytes are needed (the bytes alive together at [3, 7)), the capacity is 15"
+        "at least 16 bytes are needed (the bytes alive together at [3, 7)), and only 15 are allowed"
     );
     assert!(!outcome.fits(&tight));
     let enough = problem.with_capacity(Some(16));

@@ -15,6 +15,7 @@ pub mod explain;
 mod follows;
 mod ids;
 pub mod json;
+mod json_fault;
 mod labels;
 mod liveness;
 mod lives;
@@ -43,6 +44,7 @@ pub use json::{
     FalseClaim, PLAN_FORMAT, PlanFileRead, PlanReadError, Recorded, false_claims, read_plan,
     read_plan_file, unreserved, write_plan,
 };
+pub use json_fault::{JsonFault, object_from_json};
 pub use labels::{Labels, ValueLabel};
 pub use options::{BankSpec, Boundary, NoShare, Options, OptionsError};
 pub use order::{Ordering, compared_arena, order, order_watched};

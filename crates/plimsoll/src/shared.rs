@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::ValueId;
+use crate::json_fault::{JsonFault, object_from_json};
 use crate::plan::{Place, Plan};
 use crate::program::{Program, Role};
 
@@ -54,7 +55,7 @@ impl SharedLayout {
 
     /// Reads what [`SharedLayout::to_json`] wrote.
     pub fn from_json(text: &str) -> Result<Self, SharedLayoutError> {
-        serde_json::from_str(text).map_err(SharedLayoutError)
+        object_from_json(text).map_err(SharedLayoutError)
     }
 
     /// The layout as JSON, names in order.
@@ -69,7 +70,7 @@ impl SharedLayout {
 
 /// Why a shared layout could not be read.
 #[derive(Debug)]
-pub struct SharedLayoutError(serde_json::Error);
+pub struct SharedLayoutError(JsonFault);
 
 impl fmt::Display for SharedLayoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -17,7 +17,7 @@ mod tsv;
 
 pub use c_header::{BadSymbolPrefix, SymbolPrefix, write_c_header};
 pub use chrome_trace::write_chrome_trace;
-pub use map::write_map;
+pub use map::{Packing, write_map, write_packing_map};
 pub use rust_source::write_rust_source;
 pub use tflm::{OfflineMemoryAllocation, TflmError};
 pub use tsv::write_tsv;

@@ -7,7 +7,8 @@ use plimsoll::{Place, Plan, Program, Slot, Totals, ValueId, root_of};
 /// A header line with the three totals, then a row for each value that has a place, views too, sorted
 /// by bank and offset: the first byte, the size, the name; then the bank, the bytes that its place
 /// takes up (more than the size where some are reserved behind it), and what it is a view of. Names
-/// are escaped so that every row is one line of six fields.
+/// are escaped so that every row is one line of six fields without control characters, and no field is
+/// a formula to a spreadsheet.
 #[must_use]
 pub fn write_tsv(program: &dyn Program, plan: &Plan) -> String {
     let totals = Totals::new(program, plan);
@@ -42,6 +43,32 @@ pub fn write_tsv(program: &dyn Program, plan: &Plan) -> String {
 
 /// A name as one field of one line.
 fn escaped(name: &str) -> String {
-    let name = name.replace('\\', "\\\\").replace('\t', "\\t");
-    name.replace('\n', "\\n").replace('\r', "\\r")
+    let mut field = String::with_capacity(name.len());
+    if name.starts_with(['=', '+', '-', '@']) {
+        field.push('\'');
+    }
+    for c in name.chars() {
+        match c {
+            '\\' => field.push_str("\\\\"),
+            // Tabs and line ends are `\t`, `\n` and `\r`, all others `\u{1b}`.
+            c if c.is_control() => field.extend(c.escape_default()),
+            c => field.push(c),
+        }
+    }
+    field
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_one_field_that_nobody_runs() {
+        assert_eq!(escaped("conv/é 'a'"), "conv/é 'a'");
+        assert_eq!(escaped("a\tb\nc\r\\d\u{1b}[2J\0"), "a\\tb\\nc\\r\\\\d\\u{1b}[2J\\u{0}");
+        assert_eq!(
+            ["=1", "+1", "-1", "@x", "a=b"].map(escaped),
+            ["'=1", "'+1", "'-1", "'@x", "a=b"]
+        );
+    }
 }

@@ -27,9 +27,10 @@ pub(crate) use plan::{Asked, PlanReport, write_title};
 use plimsoll_pack::csv::Table;
 use plimsoll_pack::exact::Misfit;
 use plimsoll_pack::{Limit, Outcome, Solution, Status, Sweep};
+use plimsoll_report::{Packing, write_packing_map};
 pub(crate) use ranges::{ranges_in_words, ranges_json};
 pub(crate) use svg::{Panel, write_svg};
-pub(crate) use text::{bold, saving_in_words};
+pub(crate) use text::bold;
 
 use crate::input::Source;
 use crate::size;
@@ -78,6 +79,19 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// The packing as a page to walk through.
+    pub(crate) fn page(&self, solution: &Solution) -> String {
+        write_packing_map(&Packing {
+            title: &self.source.title(),
+            ids: &self.table.ids,
+            problem: &self.table.problem,
+            solution,
+            arena_bytes: self.outcome.arena_bytes,
+            lower_bound_bytes: self.outcome.lower_bound.bytes,
+            optimal: matches!(self.outcome.status, Status::Optimal),
+        })
+    }
+
     /// What to write above the picture.
     pub(crate) fn caption(&self) -> String {
         let (arena, bound) = (self.outcome.arena_bytes, self.outcome.lower_bound.bytes);
@@ -93,7 +107,7 @@ impl<'a> Report<'a> {
         let outcome = self.outcome;
         let capacity = self.table.problem.capacity().filter(|c| outcome.arena_bytes > *c)?;
         Some(format!(
-            "not found: the best arena found has {} bytes, the capacity is {capacity}; \
+            "not found: the best arena found has {} bytes, the budget is {capacity}; \
              at least {} are needed, so a better packing may exist",
             outcome.arena_bytes, outcome.lower_bound.bytes
         ))

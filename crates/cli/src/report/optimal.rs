@@ -49,4 +49,15 @@ impl OptimalFor {
             OptimalFor::Execution => "for steps that are not in order, with this sharing",
         }
     }
+
+    /// The same as a sentence for who has never heard of it.
+    pub(crate) fn in_full(self) -> &'static str {
+        match self {
+            OptimalFor::Order => "no arena is smaller with this order and this sharing",
+            OptimalFor::EveryOrder => "no order of the steps needs less, with this sharing",
+            OptimalFor::Execution => {
+                "no arena is smaller for steps that need not run in order, with this sharing"
+            }
+        }
+    }
 }

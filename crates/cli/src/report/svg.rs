@@ -5,6 +5,7 @@
 //! and what XML cannot hold at all is replaced.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -17,7 +18,8 @@ const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 400.0;
 const LEFT: f64 = 88.0;
 const RIGHT: f64 = 24.0;
-const BOTTOM: f64 = 52.0;
+/// Below the map: the moments, and two lines of the legend.
+const BOTTOM: f64 = 88.0;
 /// The curve of live bytes, and the map below it.
 const CURVE_TOP: f64 = 56.0;
 const CURVE_HEIGHT: f64 = 72.0;
@@ -28,6 +30,11 @@ const LINE_HEIGHT: f64 = 13.0;
 const CHARACTER_WIDTH: f64 = 6.3;
 /// The end of a name is shown if at least so much of it fits.
 const LEAST_CHARACTERS: usize = 8;
+/// The most characters of a name in the legend, and how many entries are in a line.
+const LEGEND_CHARACTERS: usize = 24;
+const LEGEND_COLUMNS: usize = 4;
+/// What exporters put behind every name says nothing.
+const EXPORTED: &str = "_output_0";
 /// The room that a moment takes below the picture.
 const MOMENT_WIDTH: f64 = 8.0;
 /// The arena is marked at so many parts of it.
@@ -37,8 +44,8 @@ const LEAST_LINE: f64 = 1.5;
 /// Rectangles below so many square pixels have no tip of their own.
 const LEAST_AREA: f64 = 0.3;
 
-/// Hues that people with any colour vision tell apart (Okabe and Ito), a little paler; neighbours in
-/// a problem do not share one.
+/// Hues that people with any colour vision tell apart (Okabe and Ito), a little paler. The largest
+/// buffers have one each, which the legend tells; then they go round.
 const COLOURS: [&str; 7] =
     ["#78c3ed", "#ebb233", "#33b18f", "#d694b9", "#338ec1", "#dd7e33", "#eae06e"];
 
@@ -93,12 +100,14 @@ impl Panel<'_> {
             writeln!(out, "<rect class=\"f\" {place}/>")?;
         }
         let scale = drawing.scale();
-        drawing.write_buffers(out, &scale)?;
+        let ranks = drawing.ranks();
+        drawing.write_buffers(out, &scale, &ranks)?;
         drawing.write_names(out, &scale)?;
         drawing.write_axes(out, &scale)?;
         drawing.write_curve(out, &scale)?;
         drawing.write_levels(out, &scale)?;
-        drawing.write_peak(out, &scale)
+        drawing.write_peak(out, &scale)?;
+        drawing.write_colours(out, &ranks)
     }
 }
 
@@ -112,7 +121,18 @@ impl Drawing<'_> {
         }
     }
 
-    fn write_buffers(&self, out: &mut dyn Write, scale: &Scale) -> io::Result<()> {
+    /// The place of each buffer among all, the largest first.
+    fn ranks(&self) -> Vec<usize> {
+        let mut ids: Vec<BufferId> = self.table.problem.ids().collect();
+        ids.sort_by_key(|id| (Reverse(self.table.problem.buffer(*id).size), id.index()));
+        let mut ranks = vec![0; ids.len()];
+        for (rank, id) in ids.iter().enumerate() {
+            ranks[id.index()] = rank;
+        }
+        ranks
+    }
+
+    fn write_buffers(&self, out: &mut dyn Write, scale: &Scale, ranks: &[usize]) -> io::Result<()> {
         let mut specks = String::new();
         writeln!(out, "<g class=\"m\">")?;
         for id in self.table.problem.ids() {
@@ -123,7 +143,7 @@ impl Drawing<'_> {
             if area < LEAST_AREA {
                 draw_all(&places, &mut specks);
             } else {
-                self.write_buffer(out, id, &places)?;
+                self.write_buffer(out, id, colour(ranks[id.index()]), &places)?;
             }
         }
         if !specks.is_empty() {
@@ -132,10 +152,15 @@ impl Drawing<'_> {
         writeln!(out, "</g>")
     }
 
-    fn write_buffer(&self, out: &mut dyn Write, id: BufferId, places: &[Rect]) -> io::Result<()> {
+    fn write_buffer(
+        &self,
+        out: &mut dyn Write,
+        id: BufferId,
+        fill: &str,
+        places: &[Rect],
+    ) -> io::Result<()> {
         let buffer = self.table.problem.buffer(id);
         let name = escape(self.table.name(id));
-        let fill = COLOURS[id.index() % COLOURS.len()];
         let mut shape = String::new();
         draw_all(places, &mut shape);
         let (size, life, offset) = (buffer.size, buffer.life, self.solution.offset(id));
@@ -146,6 +171,37 @@ impl Drawing<'_> {
         )
     }
 
+    /// The largest buffers with their colours, and how many more there are.
+    fn write_colours(&self, out: &mut dyn Write, ranks: &[usize]) -> io::Result<()> {
+        let mut largest: Vec<BufferId> =
+            self.table.problem.ids().filter(|id| ranks[id.index()] < COLOURS.len()).collect();
+        largest.sort_by_key(|id| ranks[id.index()]);
+        let at = |entry: usize| {
+            let (row, column) = (entry / LEGEND_COLUMNS, entry % LEGEND_COLUMNS);
+            let x = LEFT + column as f64 * WIDTH / LEGEND_COLUMNS as f64;
+            (x, TOP + HEIGHT + 58.0 + row as f64 * 18.0)
+        };
+        writeln!(out, "<g>")?;
+        for (rank, id) in largest.iter().enumerate() {
+            let (x, y) = at(rank);
+            let (fill, top) = (colour(rank), y - 9.0);
+            let name = legend_name(self.table.name(*id));
+            let bytes = size::short(self.table.problem.buffer(*id).size);
+            write!(
+                out,
+                "<rect x=\"{x}\" y=\"{top}\" width=\"10\" height=\"10\" fill=\"{fill}\"/>"
+            )?;
+            let text = x + 15.0;
+            writeln!(out, "<text x=\"{text}\" y=\"{y}\">{} {bytes}</text>", escape(&name))?;
+        }
+        if let more @ 1.. = self.table.problem.len() - largest.len() {
+            let (x, y) = at(largest.len());
+            let smaller = format!("and {more} more, colours go round");
+            writeln!(out, "<text class=\"s\" x=\"{x}\" y=\"{y}\">{smaller}</text>")?;
+        }
+        writeln!(out, "</g>")
+    }
+
     /// The names of the buffers that have room for one, on their first piece.
     fn write_names(&self, out: &mut dyn Write, scale: &Scale) -> io::Result<()> {
         writeln!(out, "<g pointer-events=\"none\">")?;
@@ -153,7 +209,7 @@ impl Drawing<'_> {
             let Some(strip) = self.sweep.pieces(id).first() else { continue };
             let place = scale.place(strip, self.solution.offset(id));
             let size = size::short(self.table.problem.buffer(id).size);
-            place.write_name(out, self.table.name(id), &size)?;
+            place.write_name(out, short_name(self.table.name(id)), &size)?;
         }
         writeln!(out, "</g>")
     }
@@ -235,7 +291,7 @@ impl Drawing<'_> {
         let levels = [
             Some(("arena", arena, "a")),
             Some(("lower bound", self.bound_bytes, "b")),
-            capacity.map(|c| ("capacity", c, "c")),
+            capacity.map(|c| ("budget", c, "c")),
         ];
         for (what, bytes, class) in levels.into_iter().flatten() {
             let right = LEFT + WIDTH;
@@ -358,6 +414,25 @@ impl Rect {
     }
 }
 
+/// The colour of the buffer that comes there, the largest first.
+fn colour(rank: usize) -> &'static str {
+    COLOURS[rank % COLOURS.len()]
+}
+
+/// The name without what says nothing.
+fn short_name(name: &str) -> &str {
+    name.strip_suffix(EXPORTED).filter(|short| !short.is_empty()).unwrap_or(name)
+}
+
+/// The end of a name for the legend.
+fn legend_name(name: &str) -> String {
+    let name = short_name(name);
+    match name.chars().count().checked_sub(LEGEND_CHARACTERS) {
+        None | Some(0) => name.to_owned(),
+        Some(over) => format!("…{}", name.chars().skip(over).collect::<String>()),
+    }
+}
+
 /// Appends the outlines to a path.
 fn draw_all(places: &[Rect], path: &mut String) {
     for place in places {
@@ -423,6 +498,16 @@ mod tests {
         assert_eq!(shortened("block.1.conv", 70.0).as_deref(), Some("…ock.1.conv"));
         assert_eq!(shortened("block.1.conv", 56.0), None);
         assert_eq!(shortened("x", -3.0), None);
+    }
+
+    #[test]
+    fn names_in_the_legend_are_short() {
+        assert_eq!(short_name("/a/Conv_output_0"), "/a/Conv");
+        assert_eq!(short_name("_output_0"), "_output_0");
+        assert_eq!(legend_name("/a/Conv_output_0"), "/a/Conv");
+        let long = "/features/features.2/conv/conv.1/conv.1.0/Conv_output_0";
+        assert_eq!(legend_name(long), "…onv/conv.1/conv.1.0/Conv");
+        assert_eq!(legend_name(long).chars().count(), LEGEND_CHARACTERS + 1);
     }
 
     #[test]

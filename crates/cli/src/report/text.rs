@@ -62,14 +62,14 @@ impl Report<'_> {
             line("time limit", if self.timing.is_over { "reached" } else { "not reached" })?;
         }
         if let Some(algorithm) = outcome.won_by {
-            line("won by", &algorithm.to_string())?;
+            line("packed by", &algorithm.to_string())?;
         }
         line("unshared", &size::long(problem.unshared_bytes()))?;
         if let Some(saved) = self.saved_bytes() {
             line("saved", &saving_in_words(saved, problem.unshared_bytes()))?;
         }
         if let Some(capacity) = problem.capacity() {
-            line("capacity", &self.capacity_in_words(capacity))?;
+            line("budget", &self.capacity_in_words(capacity))?;
         }
         Ok(())
     }
@@ -78,13 +78,13 @@ impl Report<'_> {
         let (colour, more) = match &self.outcome.status {
             Status::Optimal => (AnsiColor::Green, "no arena can be smaller"),
             Status::Infeasible(Reason::Capacity { .. }) => {
-                (AnsiColor::Red, "no packing can keep to the capacity")
+                (AnsiColor::Red, "no packing can keep to the budget")
             }
             Status::Infeasible(_) => (AnsiColor::Red, "no valid packing exists"),
             _ if !self.outcome.fits(&self.table.problem) => {
                 let style = bold(AnsiColor::Yellow);
                 return format!(
-                    "{style}not found{style:#}: no packing keeps to the capacity, but one may exist"
+                    "{style}not found{style:#}: no packing keeps to the budget, but one may exist"
                 );
             }
             _ => (AnsiColor::Yellow, "valid, but a smaller arena may exist"),
@@ -137,7 +137,7 @@ impl Report<'_> {
 }
 
 /// What sharing saves of the bytes that it would take without.
-pub(crate) fn saving_in_words(saved: i64, unshared_bytes: u64) -> String {
+fn saving_in_words(saved: i64, unshared_bytes: u64) -> String {
     match u64::try_from(saved) {
         Ok(0) => "none".to_owned(),
         Ok(saved) => {

@@ -140,6 +140,131 @@ fn the_mouse_finds_what_is_there() {
 }
 
 #[test]
+fn what_a_search_finds_is_marked_in_the_map() {
+    let Some(mut browser) = Browser::start("hits") else { return };
+    let (page, plan) = planned(&browser, &[]);
+    browser.open(&page, "");
+    // Whether the pixel of the overlay there is paper, ink, or nothing.
+    let veil = |browser: &mut Browser, name: &str| {
+        let (x, y) = middle_of(browser, name);
+        let script = format!(
+            "(() => {{ const c = document.getElementById('overlay'), r = c.getBoundingClientRect(), \
+             k = c.width / r.width; return c.getContext('2d').getImageData(({x} - r.left) * k, \
+             ({y} - r.top) * k, 1, 1).data[3]; }})()"
+        );
+        browser
+            .eval("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))");
+        browser.eval(&script).as_u64().expect("a number")
+    };
+    assert_eq!(veil(&mut browser, "stem.p"), 0, "nothing is marked before");
+    browser.eval(
+        "(() => { const s = document.getElementById('search'); s.value = 'block.'; \
+         s.dispatchEvent(new Event('input')); })()",
+    );
+    let found = rows(&plan).iter().filter(|row| {
+        row["name"].as_str().is_some_and(|name| name.contains("block.")) && row["start"].is_u64()
+    });
+    assert_eq!(browser.eval("plimsollMap.hits.length"), found.count());
+    assert!(veil(&mut browser, "stem.p") > 100, "what was not found is covered");
+    assert_eq!(veil(&mut browser, "block.1.y"), 0, "what was found is not");
+    assert_eq!(browser.eval("location.hash"), "#find=block.");
+    browser.open(&page, "#find=stem.p");
+    assert_eq!(browser.eval("plimsollMap.hits.length"), 1);
+    assert_eq!(browser.eval("document.getElementById('search').value"), "stem.p");
+}
+
+#[test]
+fn a_link_keeps_the_window_and_the_colours_by_the_names_that_are_shown() {
+    let Some(mut browser) = Browser::start("links") else { return };
+    let (page, _) = planned(&browser, &[]);
+    browser.open(&page, "");
+    let shown =
+        "[...document.querySelectorAll('#colour option')].map(e => [e.value, e.textContent])";
+    let shown = browser.eval(shown);
+    for option in shown.as_array().expect("options") {
+        assert_eq!(option[0], option[1], "the address has the word that is shown");
+    }
+    browser.press("c");
+    browser.press("c");
+    assert_eq!(browser.eval("location.hash"), "#colour=storage");
+    browser.eval("plimsollMap.look(4, 12, 0.25, 0.75), plimsollMap.redraw(true)");
+    browser.eval("new Promise(done => setTimeout(done, 600))");
+    let link = browser.eval("location.hash").as_str().expect("text").to_owned();
+    assert_eq!(link, "#colour=storage&view=4,12,0.25,0.75");
+    browser.open(&page, "");
+    browser.open(&page, &link);
+    let view =
+        "[plimsollMap.view.t0, plimsollMap.view.t1, plimsollMap.view.y0, plimsollMap.view.y1]";
+    assert_eq!(browser.eval(view), json!([4, 12, 0.25, 0.75]));
+    assert_eq!(browser.eval("document.getElementById('colour').value"), "storage");
+    // Links from before say class; a window that makes no sense is left alone.
+    browser.open(&page, "#colour=class&view=9,3,a,1");
+    assert_eq!(browser.eval("document.getElementById('colour').value"), "storage");
+    assert_eq!(browser.eval("plimsollMap.view.t0"), 0);
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn a_tip_goes_away_with_what_it_was_about() {
+    let Some(mut browser) = Browser::start("tips") else { return };
+    let (page, _) = planned(&browser, &[]);
+    let is_hidden = "document.getElementById('tip').hidden";
+    for gone in ["plimsollKey", "window.dispatchEvent(new Event('blur'))", "leave"] {
+        browser.open(&page, "");
+        let (x, y) = middle_of(&mut browser, "stem.p");
+        browser.move_mouse(x, y);
+        assert_eq!(browser.eval(is_hidden), false);
+        match gone {
+            "plimsollKey" => browser.press("+"),
+            "leave" => browser.move_mouse(4.0, 4.0),
+            script => drop(browser.eval(script)),
+        }
+        assert_eq!(browser.eval(is_hidden), true, "{gone}");
+    }
+}
+
+#[test]
+fn the_header_has_weights_and_the_total() {
+    let Some(mut browser) = Browser::start("header") else { return };
+    let (page, plan) = planned(&browser, &[]);
+    browser.open(&page, "");
+    let facts = browser.eval(
+        "Object.fromEntries([...document.querySelectorAll('#facts div')]\
+         .map(e => [e.querySelector('dt').textContent, e.querySelector('dd').textContent]))",
+    );
+    // 31176, and 81920 + 31176 + 16 + 12288, as the summary says.
+    assert_eq!((&facts["weights"], &facts["total"]), (&json!("30.4 KiB"), &json!("122.5 KiB")));
+    assert_eq!(plan["weights_bytes"], 31176);
+}
+
+#[test]
+fn a_bare_packing_is_a_page_too() {
+    let Some(mut browser) = Browser::start("packing") else { return };
+    let problem = written(
+        &browser,
+        "problem.csv",
+        "id,lower,upper,size,gaps\na,0,10,64,2-4\n<b>,2,4,64,\nc,4,20,32,\n",
+    );
+    let page = browser.folder().join("packing.html");
+    run(&["solve", &problem, "-o", page.to_str().expect("a plain path")]);
+    browser.open(&page, "#value=c");
+    let counts = browser.eval("plimsollMap.counts");
+    assert_eq!(
+        (&counts["values"], &counts["buffers"], &counts["steps"]),
+        (&json!(3), &json!(3), &json!(4))
+    );
+    assert_eq!(browser.text("#title"), "problem.csv");
+    assert!(browser.text("#facts").contains("96 bytes"), "{}", browser.text("#facts"));
+    assert_eq!(selected(&mut browser), "c");
+    let (x, y) = middle_of(&mut browser, "<b>");
+    browser.move_mouse(x, y);
+    // It lies in the gap of `a`, in the same bytes.
+    assert_eq!(browser.text("#tip b"), "<b>");
+    assert!(browser.text("#tip").contains("64 bytes at 0"), "{}", browser.text("#tip"));
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
 fn a_step_shows_exactly_what_is_alive_then() {
     let Some(mut browser) = Browser::start("steps") else { return };
     let (page, plan) = planned(&browser, &[]);

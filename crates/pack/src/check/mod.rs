@@ -116,7 +116,7 @@ impl Violation {
                 write!(f, "{} ends beyond the address space", name(*buffer))
             }
             Violation::OverCapacity { buffer, end, capacity } => {
-                write!(f, "{} ends at {end}, above the capacity {capacity}", name(*buffer))
+                write!(f, "{} ends at {end}, above the limit of {capacity}", name(*buffer))
             }
             Violation::Conflict { a, b, bytes } => write!(
                 f,

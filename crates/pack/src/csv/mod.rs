@@ -1,10 +1,11 @@
 //! Problems and solutions as CSV, in the form that `MiniMalloc` introduced.
 //!
 //! A header, then a row for each buffer; `docs/formats.md` describes the columns. Ids are any
-//! text and stay outside of [`Problem`], which knows only numbers: a [`Table`] keeps the two side
+//! text ([`to_cell`] says how they are written) and stay outside of [`Problem`], which knows only numbers: a [`Table`] keeps the two side
 //! by side. Reading is streamed and bounded: a record of more than [`MAX_RECORD_BYTES`] is
 //! rejected, not collected.
 
+mod cell;
 mod column;
 mod read;
 mod record;
@@ -12,6 +13,7 @@ mod write;
 
 use std::{fmt, io};
 
+pub use cell::to_cell;
 pub use read::{read, read_aligned, read_solution};
 pub use record::MAX_RECORD_BYTES;
 pub use write::{write_problem, write_solution};

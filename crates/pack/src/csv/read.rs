@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::BufRead;
 
+use super::cell::from_cell;
 use super::column::{Column, Header};
 use super::record::{Record, Records};
 use super::{CsvError, Fault, Table};
@@ -71,14 +72,14 @@ struct Names {
 
 impl Names {
     /// Keeps the id of a row, and gives it back.
-    fn push<'r>(&mut self, header: &Header, row: &'r Record) -> Result<&'r str, CsvError> {
+    fn push(&mut self, header: &Header, row: &Record) -> Result<&str, CsvError> {
         let Some(id) = header.field(&row.fields, Column::Id) else {
             let fault = header.fault(&row.fields, Column::Id, "an id");
             return Err(CsvError { line: row.line, fault });
         };
-        self.ids.push(id.to_owned());
         self.lines.push(row.line);
-        Ok(id)
+        self.ids.push(from_cell(id).into_owned());
+        Ok(&self.ids[self.ids.len() - 1])
     }
 
     fn reject_duplicates(&self) -> Result<(), CsvError> {

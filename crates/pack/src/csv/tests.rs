@@ -149,6 +149,7 @@ fn what_is_written_reads_back_the_same() {
         "two\nlines",
         "carriage\rreturn",
         "ünïcödé",
+        "=1+1\u{1b}",
         "\"",
     ];
     let mut rng = Rng::new(9);

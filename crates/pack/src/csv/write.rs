@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use super::Table;
+use super::cell::to_cell;
 use crate::problem::{Buffer, Gap};
 use crate::solution::Solution;
 
@@ -42,7 +43,7 @@ fn write(mut out: impl Write, table: &Table, offsets: &[Option<u64>]) -> io::Res
     writeln!(out)?;
     for ((id, buffer), place) in table.ids.iter().zip(buffers).zip(offsets) {
         let Buffer { life, size, .. } = buffer;
-        write!(out, "{},{},{},{size}", quote(id), life.start, life.end)?;
+        write!(out, "{},{},{},{size}", quote(&to_cell(id)), life.start, life.end)?;
         if alignment {
             write!(out, ",{}", buffer.align)?;
         }
@@ -72,7 +73,7 @@ fn gap(gap: &Gap) -> String {
 
 /// The id, in quotes if it would not come back whole without.
 fn quote(id: &str) -> Cow<'_, str> {
-    if id.trim() == id && !id.contains([',', '"', '\n', '\r']) {
+    if id.trim() == id && !id.contains([',', '"']) {
         Cow::Borrowed(id)
     } else {
         Cow::Owned(format!("\"{}\"", id.replace('"', "\"\"")))

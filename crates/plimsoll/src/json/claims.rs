@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::names::Names;
 use super::{ORDER_BOUND, PlanReadError, Totals};
 use crate::ids::{StepId, ValueId};
+use crate::json_fault::object_from_json;
 use crate::options::Boundary;
 use crate::plan::{Place, Plan};
 use crate::program::{Layout, Program, Role, root_of};
@@ -129,7 +130,7 @@ pub fn false_claims(
     plan: &Plan,
     text: &str,
 ) -> Result<Vec<FalseClaim>, PlanReadError> {
-    let claims: Claims = serde_json::from_str(text).map_err(PlanReadError::Json)?;
+    let claims: Claims = object_from_json(text).map_err(PlanReadError::Json)?;
     let mut found = totals(program, plan, &claims);
     let names = Names::of(program, std::iter::empty()).values;
     let mut rows: Vec<&Claim> = claims.values.iter().collect();

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::names::Names;
 use super::{BankRow, BufferRow, PLAN_FORMAT, PlanFile, Recorded, ValueRow};
 use crate::ids::{BankId, BufferId, StepId, ValueId};
+use crate::json_fault::{JsonFault, object_from_json};
 use crate::plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 use crate::point::{LiveRange, Point};
 use crate::program::{Program, root_of};
@@ -31,7 +32,7 @@ pub fn read_plan(program: &dyn Program, text: &str) -> Result<Plan, PlanReadErro
 
 /// Reads all of a plan for a program: written again, it is the same bytes.
 pub fn read_plan_file(program: &dyn Program, text: &str) -> Result<PlanFileRead, PlanReadError> {
-    let file: PlanFile = serde_json::from_str(text).map_err(PlanReadError::Json)?;
+    let file: PlanFile = object_from_json(text).map_err(PlanReadError::Json)?;
     if file.format != PLAN_FORMAT {
         return Err(PlanReadError::Format(file.format));
     }
@@ -216,7 +217,7 @@ fn member(
 #[non_exhaustive]
 pub enum PlanReadError {
     /// Not JSON, or without a key that is needed; with line and column.
-    Json(serde_json::Error),
+    Json(JsonFault),
     /// Another format.
     Format(String),
     /// A name that the program or the plan does not have.

@@ -13,7 +13,7 @@ use std::fmt;
 pub use order::OrderDiff;
 pub use peak::{AtPeak, Peak, PeakDiff};
 use plimsoll::json::{PlanFile, ScratchRow, ValueRow};
-use plimsoll::{PLAN_FORMAT, PlanReadError};
+use plimsoll::{PLAN_FORMAT, PlanReadError, object_from_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -235,14 +235,14 @@ impl WrittenPlan {
             status: String,
         }
         let json = |error| WrittenPlanError::Read(PlanReadError::Json(error));
-        let header: Header = serde_json::from_str(text).map_err(json)?;
+        let header: Header = object_from_json(text).map_err(json)?;
         if header.format != PLAN_FORMAT {
             return Err(WrittenPlanError::Read(PlanReadError::Format(header.format)));
         }
         if header.status == "infeasible" {
             return Err(WrittenPlanError::Infeasible);
         }
-        let file: PlanFile = serde_json::from_str(text).map_err(json)?;
+        let file: PlanFile = object_from_json(text).map_err(json)?;
         let names = [
             twice(file.values.iter().map(|row| &row.name)),
             twice(&file.schedule),

@@ -122,7 +122,7 @@ function setColours(mode) {
   colours.mode = mode;
   readTheme();
   if (mode === "size") colourBySize();
-  else if (mode === "class") colourByClass();
+  else if (mode === "storage") colourByClass();
   else if (mode === "layer") colourByLayer();
   else colourByWord(opOf, "ops");
 }

@@ -19,94 +19,98 @@ use serde::Serialize;
 type Index = i64;
 
 #[derive(Serialize)]
-struct Data<'a> {
-    title: &'a str,
-    arena_bytes: u64,
-    bound_bytes: u64,
-    unshared_bytes: u64,
-    optimal: bool,
-    banks: Vec<BankRow<'a>>,
+pub(super) struct Data<'a> {
+    pub(super) title: &'a str,
+    pub(super) arena_bytes: u64,
+    pub(super) bound_bytes: u64,
+    pub(super) unshared_bytes: u64,
+    /// Weights and constants that are in the caller's memory.
+    pub(super) weights_bytes: u64,
+    /// The arena, and all that is outside of it.
+    pub(super) total_bytes: u64,
+    pub(super) optimal: bool,
+    pub(super) banks: Vec<BankRow<'a>>,
     /// What ops, types and kinds of storage are called.
-    ops: Vec<Cow<'a, str>>,
-    types: Vec<Cow<'a, str>>,
-    classes: Vec<Cow<'a, str>>,
-    steps: Steps<'a>,
-    values: Values<'a>,
-    buffers: Buffers,
-    gaps: Gaps,
-    curve: Curve,
+    pub(super) ops: Vec<Cow<'a, str>>,
+    pub(super) types: Vec<Cow<'a, str>>,
+    pub(super) classes: Vec<Cow<'a, str>>,
+    pub(super) steps: Steps<'a>,
+    pub(super) values: Values<'a>,
+    pub(super) buffers: Buffers,
+    pub(super) gaps: Gaps,
+    pub(super) curve: Curve,
 }
 
 #[derive(Serialize)]
-struct BankRow<'a> {
-    name: &'a str,
-    bytes: u64,
-    capacity: Option<u64>,
-    bound: u64,
+pub(super) struct BankRow<'a> {
+    pub(super) name: &'a str,
+    pub(super) bytes: u64,
+    pub(super) capacity: Option<u64>,
+    pub(super) bound: u64,
 }
 
 /// By position in the schedule.
 #[derive(Default, Serialize)]
-struct Steps<'a> {
-    name: Vec<Cow<'a, str>>,
-    op: Vec<usize>,
+pub(super) struct Steps<'a> {
+    pub(super) name: Vec<Cow<'a, str>>,
+    pub(super) op: Vec<usize>,
 }
 
 /// By value.
 #[derive(Default, Serialize)]
-struct Values<'a> {
-    name: Vec<Cow<'a, str>>,
-    bytes: Vec<u64>,
+pub(super) struct Values<'a> {
+    pub(super) name: Vec<Cow<'a, str>>,
+    pub(super) bytes: Vec<u64>,
     /// Where it is; its bank is −1 if it has no bytes in any.
-    bank: Vec<Index>,
-    offset: Vec<u64>,
+    pub(super) bank: Vec<Index>,
+    pub(super) offset: Vec<u64>,
     /// Its life in points; empty if it is in no bank.
-    start: Vec<u64>,
-    end: Vec<u64>,
-    buffer: Vec<Index>,
+    pub(super) start: Vec<u64>,
+    pub(super) end: Vec<u64>,
+    pub(super) buffer: Vec<Index>,
     /// The position of the step that makes it, and its op.
-    made_by: Vec<Index>,
-    op: Vec<usize>,
-    r#type: Vec<usize>,
-    class: Vec<usize>,
+    pub(super) made_by: Vec<Index>,
+    pub(super) op: Vec<usize>,
+    pub(super) r#type: Vec<usize>,
+    pub(super) class: Vec<usize>,
     /// The value that it is a view of, itself not a view.
-    root: Vec<Index>,
-    in_place_of: Vec<Index>,
+    pub(super) root: Vec<Index>,
+    pub(super) in_place_of: Vec<Index>,
     /// Whose bytes it follows: those of value `v` are `follows[first[v]..first[v + 1]]`.
-    first: Vec<usize>,
-    follows: Vec<u32>,
+    pub(super) first: Vec<usize>,
+    pub(super) follows: Vec<u32>,
     /// Whose sizes are only limits.
-    limits: Vec<usize>,
+    pub(super) limits: Vec<usize>,
 }
 
 /// By buffer.
 #[derive(Default, Serialize)]
-struct Buffers {
-    bank: Vec<usize>,
-    offset: Vec<u64>,
-    bytes: Vec<u64>,
-    start: Vec<u64>,
-    end: Vec<u64>,
+pub(super) struct Buffers {
+    pub(super) bank: Vec<usize>,
+    pub(super) offset: Vec<u64>,
+    pub(super) bytes: Vec<u64>,
+    pub(super) start: Vec<u64>,
+    pub(super) end: Vec<u64>,
     /// The position of the step whose scratch memory it is.
-    scratch: Vec<Index>,
+    pub(super) scratch: Vec<Index>,
 }
 
 /// Bytes of buffers that are not in use for a while.
 #[derive(Default, Serialize)]
-struct Gaps {
-    buffer: Vec<usize>,
-    bank: Vec<usize>,
-    offset: Vec<u64>,
-    bytes: Vec<u64>,
-    start: Vec<i64>,
-    end: Vec<i64>,
+pub(super) struct Gaps {
+    pub(super) buffer: Vec<usize>,
+    pub(super) bank: Vec<usize>,
+    pub(super) offset: Vec<u64>,
+    pub(super) bytes: Vec<u64>,
+    pub(super) start: Vec<i64>,
+    pub(super) end: Vec<i64>,
 }
 
 /// Live bytes of all banks: `bytes[k]` from `times[k]` to `times[k + 1]`.
 #[derive(Default, Serialize)]
-struct Curve {
-    times: Vec<i64>,
-    bytes: Vec<u64>,
+pub(super) struct Curve {
+    pub(super) times: Vec<i64>,
+    pub(super) bytes: Vec<u64>,
 }
 
 /// Words that are told once and go by number.
@@ -132,15 +136,17 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The columns of a plan as one JSON object.
-pub(super) fn gather(program: &dyn Program, plan: &Plan, labels: &Labels) -> String {
+/// The columns of a plan.
+pub(super) fn gather<'a>(program: &'a dyn Program, plan: &'a Plan, labels: &'a Labels) -> Data<'a> {
     let totals = Totals::new(program, plan);
     let mut tables = Tables::default();
-    let data = Data {
+    Data {
         title: &labels.title,
         arena_bytes: totals.arena_bytes,
         bound_bytes: totals.lower_bound_bytes,
         unshared_bytes: totals.unshared_bytes,
+        weights_bytes: totals.weights_bytes,
+        total_bytes: total(program, plan, &totals),
         optimal: plan.derivation.optimal,
         banks: banks(plan),
         steps: steps(program, plan, labels, &mut tables.ops),
@@ -151,8 +157,22 @@ pub(super) fn gather(program: &dyn Program, plan: &Plan, labels: &Labels) -> Str
         buffers: buffers(program, plan),
         gaps: gaps(plan),
         curve: curve(plan),
+    }
+}
+
+/// The arena and what is in the caller's memory.
+fn total(program: &dyn Program, plan: &Plan, totals: &Totals) -> u64 {
+    let Totals { arena_bytes, weights_bytes, static_bytes, inputs_bytes, .. } = *totals;
+    let is_outside = |(row, place): &(usize, &Place)| {
+        let info = program.value(ValueId::new(*row));
+        **place == Place::External && info.role == Role::Temporary && info.output
     };
-    serde_json::to_string(&data).expect("names and numbers")
+    let outputs = plan.places.iter().enumerate().filter(is_outside);
+    let outputs = outputs.map(|(row, _)| program.value(ValueId::new(row)).bytes);
+    [weights_bytes, static_bytes, inputs_bytes]
+        .into_iter()
+        .chain(outputs)
+        .fold(arena_bytes, u64::saturating_add)
 }
 
 /// Where each step stands in the schedule, by step.
@@ -164,7 +184,7 @@ fn positions(program: &dyn Program, plan: &Plan) -> Vec<Index> {
     positions
 }
 
-fn index(row: usize) -> Index {
+pub(super) fn index(row: usize) -> Index {
     Index::try_from(row).expect("fewer than 2^32 of anything")
 }
 
@@ -333,24 +353,39 @@ fn buffers(program: &dyn Program, plan: &Plan) -> Buffers {
     columns
 }
 
+impl Gaps {
+    /// Adds what of a buffer is free in a gap: a window stays in use, what is free lies on both sides of it.
+    pub(super) fn push(
+        &mut self,
+        buffer: usize,
+        bank: usize,
+        offset: u64,
+        all: Span,
+        window: Option<Span>,
+        (start, end): (i64, i64),
+    ) {
+        let free = match window {
+            None => [all, Span::new(0, 0)],
+            Some(used) => [Span::new(0, used.lo), Span::new(used.hi, all.hi)],
+        };
+        for span in free.iter().filter(|span| !span.is_empty()) {
+            self.buffer.push(buffer);
+            self.bank.push(bank);
+            self.offset.push(offset + span.lo);
+            self.bytes.push(span.len());
+            self.start.push(start);
+            self.end.push(end);
+        }
+    }
+}
+
 fn gaps(plan: &Plan) -> Gaps {
     let mut columns = Gaps::default();
     for (row, buffer) in plan.derivation.buffers.iter().enumerate() {
         for gap in &buffer.gaps {
-            // A window is what stays in use: what is free lies on both sides of it.
-            let all = Span::new(0, buffer.slot.bytes);
-            let free = match gap.window {
-                None => [all, Span::new(0, 0)],
-                Some(used) => [Span::new(0, used.lo), Span::new(used.hi, all.hi)],
-            };
-            for span in free.iter().filter(|span| !span.is_empty()) {
-                columns.buffer.push(row);
-                columns.bank.push(buffer.slot.bank.index());
-                columns.offset.push(buffer.slot.offset + span.lo);
-                columns.bytes.push(span.len());
-                columns.start.push(gap.life.start);
-                columns.end.push(gap.life.end);
-            }
+            let Slot { bank, offset, bytes, .. } = buffer.slot;
+            let (all, life) = (Span::new(0, bytes), (gap.life.start, gap.life.end));
+            columns.push(row, bank.index(), offset, all, gap.window, life);
         }
     }
     columns

@@ -588,6 +588,7 @@ function level(y) {
 function drawOverlay(selection, pointed) {
   above.setTransform(frame.ratio, 0, 0, frame.ratio, 0, 0);
   above.clearRect(0, 0, frame.width, frame.height);
+  markHits();
   if (selection.step >= 0) markStep(selection.step);
   above.save();
   above.beginPath();
@@ -603,6 +604,27 @@ function drawOverlay(selection, pointed) {
   }
   if (pointed?.value >= 0) outline(values, pointed.value, theme.ink, 1.5, []);
   if (pointed?.scratch >= 0) outline(buffers, pointed.scratch, theme.ink, 1.5, []);
+  above.restore();
+}
+
+// The values in the map that the search has found. So many are marked, the best first.
+const hits = [];
+const MOST_HITS = 3000;
+
+// Paper lies over all that was not found; what was has an outline, and is never too small to be seen.
+function markHits() {
+  if (hits.length === 0) return;
+  above.save();
+  above.beginPath();
+  above.rect(frame.left, frame.mapTop, frame.mapWidth, frame.mapHeight);
+  above.clip();
+  above.globalAlpha = 0.72;
+  above.fillStyle = theme.card;
+  above.fillRect(frame.left, frame.mapTop, frame.mapWidth, frame.mapHeight);
+  above.globalAlpha = 1;
+  const marked = hits.slice(0, MOST_HITS).map((value) => ({ value, ...rectOf(values, value) }));
+  for (const { x, y, width, height } of marked) above.clearRect(x, y, Math.max(width, 2), Math.max(height, 2));
+  for (const { value } of marked) outline(values, value, theme.bound, 2, []);
   above.restore();
 }
 

@@ -16,6 +16,7 @@ function redraw(all) {
 
 function drawStale() {
   isScheduled = false;
+  if (isMapStale) addressSoon();
   if (isMapStale) drawMap();
   if (isOverlayStale) drawOverlay(selection, pointed);
   isMapStale = isOverlayStale = false;
@@ -52,9 +53,23 @@ function selectNothing() {
 }
 
 function changed() {
+  writeAddress();
+  redraw(false);
+}
+
+function writeAddress() {
   const wanted = fragment();
   if (location.hash !== wanted) history.replaceState(null, "", wanted || location.pathname + location.search);
-  redraw(false);
+}
+
+// While the window moves, the address waits: browsers take only so many a second.
+const PAUSE = 200;
+let isStarted = false, pause = 0;
+
+function addressSoon() {
+  if (!isStarted) return;
+  clearTimeout(pause);
+  pause = setTimeout(writeAddress, PAUSE);
 }
 
 // Moves the window, without zooming, to where the value is.
@@ -90,8 +105,9 @@ function zoomToSelection() {
   redraw(true);
 }
 
-// The address: `#value=NAME`, `#step=NUMBER` counted from 1, and `colour=…` beside them. A name that
-// several values have is told by the number of the value.
+// The address: `#value=NAME`, `#step=NUMBER` counted from 1, and beside them `colour=…` by the name in
+// the list, `find=…` and, unless all is in sight, the window as `view=FROM,TO,LOW,HIGH`. A name that several
+// values have is told by the number of the value.
 
 function fragment() {
   const parts = [], { value, step } = selection;
@@ -99,6 +115,9 @@ function fragment() {
   if (value >= 0 && byName.get(values.name[value]) === value) parts.push(`value=${encode(values.name[value])}`);
   else if (value >= 0) parts.push(`value-number=${value}`);
   if (colours.mode !== "op") parts.push(`colour=${colours.mode}`);
+  if (part("search").value !== "") parts.push(`find=${encode(part("search").value)}`);
+  const seen = [view.t0, view.t1, view.y0, view.y1].map((at) => Number(at.toPrecision(7)));
+  if (!isAllInSight()) parts.push(`view=${seen.join(",")}`);
   return parts.length > 0 ? `#${parts.join("&")}` : "";
 }
 
@@ -121,14 +140,30 @@ function readFragment() {
     const at = pair.indexOf("=");
     if (at > 0) told.set(pair.slice(0, at), decode(pair.slice(at + 1)));
   }
-  const mode = told.get("colour");
-  if (["op", "size", "class", "layer"].includes(mode)) chooseColours(mode);
+  // What is called storage was called class.
+  const mode = told.get("colour") === "class" ? "storage" : told.get("colour");
+  if (MODES.includes(mode)) chooseColours(mode);
+  if (told.has("find") && told.get("find") !== part("search").value) {
+    part("search").value = told.get("find");
+    writeTable();
+  }
   const step = Number(told.get("step") ?? NaN), number = Number(told.get("value-number") ?? NaN);
   const value = byName.get(told.get("value")) ?? (number in values.name ? number : -1);
   const hasStep = Number.isInteger(step) && step >= 1 && step <= steps.count + 1;
   if (hasStep && step - 1 !== selection.step) selectStep(step - 1, true);
   if (value >= 0 && value !== selection.value) selectValue(value, true);
+  const seen = (told.get("view") ?? "").split(",").map(Number);
+  if (seen.length === 4 && seen.every(Number.isFinite) && seen[0] < seen[1] && seen[2] < seen[3]) {
+    look(...seen);
+    redraw(true);
+  }
 }
+
+function isAllInSight() {
+  return view.t0 <= 0 && view.t1 >= endOfTime && view.y0 <= 0 && view.y1 >= 1;
+}
+
+const MODES = ["op", "size", "storage", "layer"];
 
 function chooseColours(mode) {
   part("colour").value = mode;
@@ -200,11 +235,19 @@ stage.addEventListener("pointercancel", () => {
   stage.classList.remove("dragging");
 });
 
-stage.addEventListener("pointerleave", () => {
+// The tip belongs to what is below the mouse: it goes with the mouse, and where that may have changed.
+function forgetPointed() {
+  if (pointed === null) return;
   pointed = null;
   showTip(null);
   redraw(false);
-});
+}
+
+stage.addEventListener("pointerleave", forgetPointed);
+document.addEventListener("pointerleave", forgetPointed);
+document.addEventListener("visibilitychange", forgetPointed);
+window.addEventListener("blur", forgetPointed);
+window.addEventListener("scroll", forgetPointed, true);
 
 stage.addEventListener("dblclick", zoomToSelection);
 
@@ -255,8 +298,7 @@ function nextStep(by) {
 }
 
 function nextColours() {
-  const modes = ["op", "size", "class", "layer"];
-  chooseColours(modes[(modes.indexOf(colours.mode) + 1) % modes.length]);
+  chooseColours(MODES[(MODES.indexOf(colours.mode) + 1) % MODES.length]);
   changed();
 }
 
@@ -310,16 +352,22 @@ document.addEventListener("keydown", (event) => {
   const act = KEYS.get(event.key);
   if (act === undefined) return;
   event.preventDefault();
+  forgetPointed();
   act();
 });
 
-part("search").addEventListener("input", writeTable);
+part("search").addEventListener("input", () => {
+  forgetPointed();
+  writeTable();
+  changed();
+});
 part("search").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && table.list.length > 0 && part("search").value !== "") {
     selectValue(table.list[0], true);
   } else if (event.key === "Escape") {
     part("search").value = "";
     writeTable();
+    changed();
     stage.focus();
   }
 });
@@ -337,6 +385,7 @@ part("help-button").addEventListener("click", () => part("help").showModal());
 window.addEventListener("hashchange", readFragment);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => chooseColours(colours.mode));
 new ResizeObserver(() => {
+  forgetPointed();
   resizeCanvases(stage);
   redraw(true);
 }).observe(stage);
@@ -351,12 +400,13 @@ showNothing();
 writeTable();
 readFragment();
 drawStale();
+isStarted = true;
 
 // For scripts and tests: what is shown, and where it is on the page.
 window.plimsollMap = {
   counts: { values: values.count, placed: birthOrder.length, buffers: buffers.count, steps: steps.count,
     views: boxes.views.count, scratch: boxes.scratch.count, banks: lanes.length },
-  selection, view, drawn, table, drawMap, look, fit, zoomAt, panBy, redraw,
+  selection, view, drawn, table, hits, fragment, drawMap, look, fit, zoomAt, panBy, redraw,
   number: (name) => byName.get(name) ?? -1,
   aliveAt: (step) => aliveAt(step).map((value) => values.name[value]),
   lanes: lanes.map((lane) => ({ name: lane.name, lo: lane.lo, hi: lane.hi })),

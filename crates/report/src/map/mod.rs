@@ -7,8 +7,10 @@
 //! be taken for markup, and the scripts hand them on as text only.
 
 mod data;
+mod packing;
 mod sha256;
 
+pub use packing::Packing;
 use plimsoll::verify::VerifiedPlan;
 use plimsoll::{Labels, Program};
 
@@ -29,7 +31,18 @@ const SCRIPT: &str = concat!(
 /// The map of a plan, as a page of HTML. O(n log n).
 #[must_use]
 pub fn write_map(program: &dyn Program, plan: &VerifiedPlan, labels: &Labels) -> String {
-    let data = without_markup(&data::gather(program, plan, labels));
+    page(&data::gather(program, plan, labels))
+}
+
+/// The map of a bare packing, as a page of HTML. O(n log n).
+#[must_use]
+pub fn write_packing_map(packing: &Packing<'_>) -> String {
+    page(&packing::gather(packing))
+}
+
+fn page(data: &data::Data<'_>) -> String {
+    let data = serde_json::to_string(data).expect("names and numbers");
+    let data = without_markup(&data);
     let policy = format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; \
          form-action 'none'",

@@ -15,11 +15,12 @@ function element(name, text, className) {
 }
 
 function writeFacts() {
-  const { arena_bytes: arena, bound_bytes: bound, unshared_bytes: unshared } = plan;
+  const { arena_bytes: arena, bound_bytes: bound, unshared_bytes: unshared, weights_bytes: weights, total_bytes: total } = plan;
   const gap = arena === bound ? "none" : `${(((arena - bound) / Math.max(bound, 1)) * 100).toFixed(1)} %`;
   const saved = unshared > arena ? `${(((unshared - arena) / unshared) * 100).toFixed(1)} %` : "nothing";
   const facts = [["arena", short(arena)], ["lower bound", short(bound)],
     ["gap", plan.optimal && arena !== bound ? `${gap}, optimal` : gap],
+    ["weights", short(weights)], ["total", short(total)],
     ["unshared", short(unshared), "extra"], ["saved", saved], ["steps", grouped3(steps.count), "extra"],
     ["values", grouped3(values.count), "extra"], ["buffers", grouped3(buffers.count), "extra"]];
   part("facts").replaceChildren(...facts.map(([what, much, className]) => {
@@ -176,8 +177,10 @@ function markRow() {
 
 function writeTable() {
   const text = part("search").value;
+  hits.length = 0;
   if (text !== "") {
     const found = search(text);
+    for (const value of found) if (birthRank[value] >= 0) hits.push(value);
     fillTable(`${grouped3(found.length)} found`, found);
   } else if (part("table-of").value === "all") {
     fillTable("All values", bySize([...values.name.keys()]));

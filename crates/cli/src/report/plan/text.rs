@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use plimsoll::explain::{What, account, alive, peaks};
-use plimsoll::{Execution, Ordering, Program, ValueId};
+use plimsoll::{Execution, Ordering, Program, Totals, ValueId};
 use plimsoll_graph::{Best, Graph, NodeId, Op};
 use plimsoll_pack::Limit;
 
@@ -13,8 +13,11 @@ use super::{Boundaries, PlanReport, Split};
 use crate::input::Source;
 use crate::output::one_line;
 use crate::report::moment::Story;
-use crate::report::{bold, gap, limit_in_words, plain, ranges_in_words, saving_in_words};
+use crate::report::{bold, gap, limit_in_words, plain, ranges_in_words};
 use crate::size;
+
+/// The first heading, which follows the title.
+const FIRST: &str = "What a run needs";
 
 /// So many values are shown at the peak.
 const MOST_ALIVE: usize = 8;
@@ -23,10 +26,15 @@ impl PlanReport<'_> {
     /// Writes all of it.
     pub(crate) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         write_title(out, self.source, self.program, "plan")?;
-        self.write_totals(out)?;
-        self.write_boundaries(out)?;
+        self.write_needs(out)?;
         self.write_banks(out)?;
+        self.write_savings(out)?;
+        self.write_quality(out)?;
         self.write_peak(out)?;
+        if self.pictures.iter().any(|picture| picture.bytes > 0) {
+            heading(out, "Where everything is")?;
+            writeln!(out, "Steps to the right, addresses upwards; each letter is a row below.")?;
+        }
         for picture in &self.pictures {
             if self.pictures.len() > 1 && picture.bytes > 0 {
                 writeln!(out, "\n{}", plain(&picture.name))?;
@@ -42,22 +50,114 @@ impl PlanReport<'_> {
         }
     }
 
-    fn write_totals(&self, out: &mut dyn Write) -> io::Result<()> {
-        let totals = &self.totals;
+    /// What has to be there for a run, and where.
+    fn write_needs(&self, out: &mut dyn Write) -> io::Result<()> {
+        let sums = Boundaries::new(self.program, self.plan);
         let style = Style::new().bold();
-        let arena = format!("{style}{}{style:#}", size::long(totals.arena_bytes));
-        line(out, "arena", &arena)?;
-        let bound = size::long(totals.lower_bound_bytes);
-        line(out, "lower bound", &format!("{bound}, with this order and this sharing"))?;
-        line(out, "gap", &gap(totals.arena_bytes, totals.lower_bound_bytes))?;
-        let (colour, status, what) = match self.optimal_for() {
-            Some(what) => (AnsiColor::Green, "optimal", format!(" {}", what.in_words())),
+        let arena = size::long(self.totals.arena_bytes);
+        heading(out, FIRST)?;
+        let what = match self.pictures.len() {
+            0 | 1 => "one block in which tensors take turns".to_owned(),
+            banks => format!("{banks} banks in which tensors take turns"),
+        };
+        line(out, "arena", &format!("{style}{arena}{style:#}: {what}"))?;
+        line(out, "weights", &where_bytes_are(sums.weights))?;
+        if sums.statics != Split::default() {
+            let prepared = where_bytes_are(sums.statics);
+            let what = "computed from weights once, before the first run";
+            line(out, "prepared", &format!("{prepared}: {what}"))?;
+        }
+        line(out, "inputs", &where_bytes_are(sums.inputs))?;
+        line(out, "outputs", &where_bytes_are(sums.outputs))?;
+        let total = self.totals.arena_bytes.saturating_add(sums.outside());
+        line(out, "total", &size::long(total))?;
+        let Some(budget) = self.asked.budget else { return Ok(()) };
+        let verdict = match budget.checked_sub(self.totals.arena_bytes) {
+            Some(0) => "the arena fits exactly".to_owned(),
+            Some(spare) => format!("the arena fits, {} to spare", size::long(spare)),
             None => {
-                (AnsiColor::Yellow, "feasible", ": valid, but a smaller arena may exist".to_owned())
+                let missing = self.totals.arena_bytes - budget;
+                format!("the arena needs {} more", size::long(missing))
             }
         };
+        line(out, "budget", &format!("{}: {verdict}", size::long(budget)))
+    }
+
+    /// From every tensor on its own to the arena.
+    fn write_savings(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Totals { arena_bytes, unshared_bytes, buffers_bytes, .. } = self.totals;
+        let own = (unshared_bytes, "if every tensor had bytes of its own".to_owned());
+        let shared = (buffers_bytes, self.sharing_in_words());
+        let placed = match u64::try_from(self.totals.saved_bytes()) {
+            Ok(0) => "in the arena".to_owned(),
+            Ok(saved) => {
+                let percent = size::percent(saved, unshared_bytes);
+                format!("in the arena, since not all are needed at the same time: {percent} saved")
+            }
+            Err(_) => {
+                let holes = size::long(self.totals.saved_bytes().unsigned_abs());
+                format!("in the arena: alignment and fixed places cost {holes}")
+            }
+        };
+        heading(out, "How it gets there")?;
+        let middle = Some(shared).filter(|(_, words)| !words.is_empty());
+        let rows: Vec<_> =
+            [Some(own), middle, Some((arena_bytes, placed))].into_iter().flatten().collect();
+        let width = rows.iter().map(|(bytes, _)| size::long(*bytes).len()).max().unwrap_or(0);
+        for (bytes, words) in rows {
+            writeln!(out, "{:>width$}  {words}", size::long(bytes))?;
+        }
+        let Best { vanished, moved_bytes, moved_before, .. } = self.asked.best;
+        if vanished.is_empty() {
+            return Ok(());
+        }
+        let (now, before) = (size::short(*moved_bytes), size::short(*moved_before));
+        writeln!(out, "Copies move {now} in a run instead of {before}.")
+    }
+
+    /// Which tensors are the same bytes as others; nothing if none are.
+    fn sharing_in_words(&self) -> String {
+        let members = self.plan.derivation.members.iter().flatten();
+        let in_place = members.filter(|member| member.took_over.is_some()).count();
+        let values = (0..self.program.values()).map(ValueId::new);
+        let views = values.filter(|value| self.program.value(*value).view_of.is_some()).count();
+        let vanished = &self.asked.best.vanished;
+        let mut parts = Vec::new();
+        if in_place > 0 {
+            parts.push(count(in_place, "is", "are", "written over an input"));
+        }
+        if views > 0 {
+            parts.push(count(views, "is a part", "are parts", "of another"));
+        }
+        if !vanished.is_empty() {
+            parts.push(vanished_in_words(&self.asked.best.graph, vanished));
+        }
+        if parts.is_empty() { String::new() } else { format!("since {}", parts.join(", ")) }
+    }
+
+    /// How far it is from the best that could be, and what was tried.
+    fn write_quality(&self, out: &mut dyn Write) -> io::Result<()> {
+        let totals = &self.totals;
+        heading(out, "How good it is")?;
+        let (colour, status, what) = match self.optimal_for() {
+            Some(what) => (AnsiColor::Green, "optimal", what.in_full()),
+            None => (AnsiColor::Yellow, "feasible", "valid, but a smaller arena may exist"),
+        };
         let style = bold(colour);
-        line(out, "status", &format!("{style}{status}{style:#}{what}"))?;
+        line(out, "status", &format!("{style}{status}{style:#}: {what}"))?;
+        let bound = size::long(totals.lower_bound_bytes);
+        let below = match self.program.execution() {
+            Execution::InOrder => "no arena is smaller with this order and this sharing",
+            Execution::Partial | Execution::Queues => "no arena is smaller with this sharing",
+        };
+        line(out, "lower bound", &format!("{bound}: {below}"))?;
+        line(out, "gap", &gap(totals.arena_bytes, totals.lower_bound_bytes))?;
+        if let Some(ordering) = &self.asked.best.ordering {
+            line(out, "order", &order_in_words(ordering, totals.arena_bytes))?;
+        }
+        if !self.plan.derivation.won_by.is_empty() {
+            line(out, "packed by", &self.plan.derivation.won_by)?;
+        }
         let limit = self.plan.derivation.limit;
         if let Some(limit) = limit {
             line(out, "stopped by", limit_in_words(limit))?;
@@ -65,42 +165,11 @@ impl PlanReport<'_> {
         if self.asked.is_timed && limit != Some(Limit::Stopped) {
             line(out, "time limit", "not reached")?;
         }
-        if !self.plan.derivation.won_by.is_empty() {
-            line(out, "won by", &self.plan.derivation.won_by)?;
-        }
-        let left = match totals.buffers_bytes {
-            bytes if bytes == totals.unshared_bytes => String::new(),
-            bytes => format!("; {} after views and in place", size::short(bytes)),
-        };
-        let unshared = size::long(totals.unshared_bytes);
-        line(out, "unshared", &format!("{unshared}, every tensor apart{left}"))?;
-        line(out, "saved", &saving_in_words(totals.saved_bytes(), totals.unshared_bytes))?;
-        let members = self.plan.derivation.members.iter().flatten();
-        let in_place = members.filter(|member| member.took_over.is_some()).count();
         let values = (0..self.program.values()).map(ValueId::new);
-        let views =
-            values.clone().filter(|value| self.program.value(*value).view_of.is_some()).count();
-        line(
-            out,
-            "in place",
-            &count(in_place, "value takes", "values take", "over the bytes of others"),
-        )?;
-        line(out, "views", &count(views, "value is a part", "values are parts", "of others"))?;
         let limits = values.filter(|value| self.program.is_limit(*value)).count();
         if limits > 0 {
-            let what =
-                count(limits, "size depends", "sizes depend", "on data; planned is the limit");
-            line(out, "limits", &what)?;
-        }
-        let Best { vanished, moved_bytes, moved_before, .. } = self.asked.best;
-        if !vanished.is_empty() {
-            let what = vanished_in_words(&self.asked.best.graph, vanished);
-            let moved =
-                format!("{} instead of {}", size::short(*moved_bytes), size::short(*moved_before));
-            line(out, "joined", &format!("{what}: copies move {moved} in a run"))?;
-        }
-        if let Some(ordering) = &self.asked.best.ordering {
-            line(out, "order", &order_in_words(ordering, totals.arena_bytes))?;
+            let what = count(limits, "depends", "depend", "on data; there is room for the largest");
+            line(out, "sizes", &what)?;
         }
         for (heading, words) in self.asked.proof.map(ranges_in_words).into_iter().flatten() {
             line(out, heading, &words)?;
@@ -108,38 +177,19 @@ impl PlanReport<'_> {
         for (at, used) in self.asked.corners {
             line(out, "in use", &format!("{} at {}", size::long(*used), one_line(at)))?;
         }
-        let Some(budget) = self.asked.budget else { return Ok(()) };
-        let verdict = match budget.checked_sub(totals.arena_bytes) {
-            Some(0) => "fits exactly".to_owned(),
-            Some(spare) => format!("fits, {} to spare", size::long(spare)),
-            None => format!("{} too small", size::long(totals.arena_bytes - budget)),
-        };
-        line(out, "budget", &format!("{}: {verdict}", size::long(budget)))
-    }
-
-    fn write_boundaries(&self, out: &mut dyn Write) -> io::Result<()> {
-        let sums = Boundaries::new(self.program, self.plan);
-        writeln!(out)?;
-        line(out, "weights", &where_bytes_are(sums.weights))?;
-        if sums.statics != Split::default() {
-            line(out, "static", &where_bytes_are(sums.statics))?;
-        }
-        line(out, "inputs", &where_bytes_are(sums.inputs))?;
-        line(out, "outputs", &where_bytes_are(sums.outputs))?;
-        let total = self.totals.arena_bytes.saturating_add(sums.outside());
-        line(out, "total", &format!("{}, arena and outside together", size::long(total)))
+        Ok(())
     }
 
     fn write_banks(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.pictures.len() < 2 {
             return Ok(());
         }
-        writeln!(out)?;
         for picture in &self.pictures {
             let of = picture.capacity.map_or(String::new(), |c| format!(" of {}", size::short(c)));
             let buffers = count(picture.buffers, "buffer", "buffers", "");
             let bytes = size::long(picture.bytes);
-            writeln!(out, "bank {}: {bytes}{of}, {}", plain(&picture.name), buffers.trim_end())?;
+            let name = plain(&picture.name);
+            writeln!(out, "bank {name}: {bytes}{of}, {}", buffers.trim_end())?;
         }
         Ok(())
     }
@@ -147,7 +197,7 @@ impl PlanReport<'_> {
     fn write_peak(&self, out: &mut dyn Write) -> io::Result<()> {
         let Some(peak) = peaks(self.plan, 1).first().copied() else { return Ok(()) };
         let story = Story { program: self.program, plan: self.plan };
-        writeln!(out)?;
+        heading(out, "When it is fullest")?;
         line(out, "peak", &format!("{} {}", size::long(peak.bytes), story.when(&peak)))?;
         let account = account(self.program, self.plan, peak.point);
         let mut rows: Vec<(u64, String, String)> = alive(self.program, self.plan, &account)
@@ -188,13 +238,13 @@ pub(crate) fn write_title(
     command: &str,
 ) -> io::Result<()> {
     let steps = count(program.steps(), "step", "steps", "");
-    let values = count(program.values(), "value", "values", "");
+    let values = count(program.values(), "tensor", "tensors", "");
     let execution = match program.execution() {
-        Execution::InOrder => "in order",
-        Execution::Partial => "in any order that the data allow",
-        Execution::Queues => "on queues",
+        Execution::InOrder => "",
+        Execution::Partial => ", steps in any order that the data allow",
+        Execution::Queues => ", steps on several queues",
     };
-    let size = format!("{}, {}, {execution}", steps.trim_end(), values.trim_end());
+    let size = format!("{}, {}{execution}", steps.trim_end(), values.trim_end());
     match source {
         Source::Sample => writeln!(
             out,
@@ -203,6 +253,12 @@ pub(crate) fn write_title(
         ),
         source => writeln!(out, "{}: {size}\n", one_line(&source.to_string())),
     }
+}
+
+/// A question that the lines below it answer.
+fn heading(out: &mut dyn Write, text: &str) -> io::Result<()> {
+    let (style, gap) = (Style::new().bold(), if text == FIRST { "" } else { "\n" });
+    writeln!(out, "{gap}{style}{text}{style:#}")
 }
 
 fn line(out: &mut dyn Write, label: &str, value: &str) -> io::Result<()> {
@@ -216,7 +272,7 @@ fn count(number: usize, one: &str, many: &str, rest: &str) -> String {
 fn where_bytes_are(Split { inside, outside }: Split) -> String {
     match (inside, outside) {
         (0, 0) => "none".to_owned(),
-        (0, outside) => format!("{}, outside of the arena", size::long(outside)),
+        (0, outside) => format!("{}, outside the arena", size::long(outside)),
         (inside, 0) => format!("{}, in the arena", size::long(inside)),
         (inside, outside) => {
             format!("{} in the arena, {} outside", size::long(inside), size::long(outside))
@@ -228,8 +284,8 @@ fn where_bytes_are(Split { inside, outside }: Split) -> String {
 fn vanished_in_words(graph: &Graph, vanished: &[NodeId]) -> String {
     let is_concat = |node: &&NodeId| matches!(graph.node(**node).op, Op::Concat { .. });
     let concats = vanished.iter().filter(is_concat).count();
-    let made = count(concats, "concat is", "concats are", "made in place");
-    let rows = count(vanished.len() - concats, "part is", "parts are", "in rows");
+    let made = count(concats, "concat is", "concats are", "built in place");
+    let rows = count(vanished.len() - concats, "part is", "parts are", "strided views");
     match (concats, vanished.len() - concats) {
         (_, 0) => made,
         (0, _) => rows,
