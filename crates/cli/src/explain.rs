@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 use plimsoll::PlanError;
-use plimsoll_graph::advise::{Action, CaseError, Fit, advise, fit};
+use plimsoll_graph::CaseError;
+use plimsoll_graph::advise::{Action, Fit, advise, fit};
 
 use crate::input::Source;
 use crate::output::{self, OutputArgs, TextOrJson};
@@ -64,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let Some(subject) = args.planning.read(source)? else { return Ok(Answer::Yes) };
     let Subject { source, lowering, loaded, options, .. } = subject;
     let variants = if args.no_advice { Vec::new() } else { lowering.smaller(&source)? };
-    let settled = match lowering.case(loaded.graph, options)?.settle() {
+    let settled = match lowering.case(loaded.graph, options)?.plan() {
         Ok(settled) => settled,
         Err(CaseError::Plan(PlanError::NoRoom(why))) => {
             output::note(&format!("{source}: no plan to explain: {why}"));

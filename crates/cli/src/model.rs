@@ -15,11 +15,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
 use plimsoll::{JsonFault, Options, OrderEffort, Recorded, object_from_json};
-use plimsoll_graph::advise::Case;
 use plimsoll_graph::training_json::TrainingJsonError;
 use plimsoll_graph::{
-    Best, Graph, Kernels, LoweringError, LoweringOptions, Preset, ScheduledGraph, Selector, Tries,
-    Width, best_watched, joined_as_recorded, order_by_names, text, training_json,
+    Case, Graph, Improved, Kernels, LoweringError, LoweringOptions, Preset, ScheduledGraph,
+    Selector, Tries, Width, improve, joined_as_recorded, order_by_names, text, training_json,
 };
 use plimsoll_model::Model;
 use plimsoll_onnx::{OnnxError, OnnxFile};
@@ -385,17 +384,17 @@ impl Lowering {
         options: &Options,
         source: &Source,
         clock: &mut Clock,
-    ) -> Result<Best> {
+    ) -> Result<Improved> {
         check_kinds(&loaded.graph, &self.own_bytes, "--own-bytes")?;
         check_kinds(&loaded.graph, &self.strided, "--strided")?;
         let lowering = self.options();
         let mut pulse = || clock.tick(|| "searching for an order".to_owned());
         let tries = self.tries(options);
-        let best = best_watched(&loaded.graph, &lowering, options, tries, &mut pulse);
-        let best = best.map_err(|error| self.blamed(&error, source))?;
-        loaded.graph.clone_from(&best.graph);
-        loaded.join_corners(&lowering.kernels, &best.vanished, source)?;
-        Ok(best)
+        let improved = improve(&loaded.graph, &lowering, options, tries, &mut pulse);
+        let improved = improved.map_err(|error| self.blamed(&error, source))?;
+        loaded.graph.clone_from(&improved.best.graph);
+        loaded.join_corners(&lowering.kernels, &improved.best.vanished, source)?;
+        Ok(improved)
     }
 
     /// What is tried for a smaller arena.

@@ -79,10 +79,9 @@ impl PlanningArgs {
 impl<'a> Subject<'a> {
     /// Tries other orders and joined concats, as far as nothing else is said.
     pub(crate) fn improve(mut self, clock: &mut Clock) -> Result<Improved<'a>> {
-        let best = self.lowering.improve(&mut self.loaded, &self.options, &self.source, clock)?;
-        self.options.schedule = best.ordering.as_ref().and_then(|found| found.steps.clone());
-        let bound = best.ordering.as_ref().map(|found| found.schedule.arena_bound_bytes);
-        self.options.order_bound_bytes = bound;
+        let plimsoll_graph::Improved { best, options } =
+            self.lowering.improve(&mut self.loaded, &self.options, &self.source, clock)?;
+        self.options = options;
         Ok(Improved { subject: self, best })
     }
 }

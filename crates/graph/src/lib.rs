@@ -11,6 +11,7 @@ pub mod at_sizes;
 mod best;
 mod concat;
 mod donate;
+mod driver;
 mod dtype;
 pub mod effect;
 mod graph;
@@ -29,6 +30,7 @@ pub use concat::{
     without_concats,
 };
 pub use donate::{Donation, DonationError, donate};
+pub use driver::{Case, CaseError, Improved, PlannedGraph, improve};
 pub use dtype::{Class, Dtype, UnknownDtype, packed_bytes};
 pub use graph::{
     Alias, Aliases, BadSelector, Bytes, End, Graph, GraphBuilder, GraphError, Kernels, Node,

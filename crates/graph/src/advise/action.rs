@@ -3,7 +3,8 @@
 use plimsoll::{BankSpec, OrderEffort, Overwrite, ValueId};
 use plimsoll_pack::Effort;
 
-use super::{Case, Settled, Variant, half, recompute, split};
+use super::{Variant, half, recompute, split};
+use crate::driver::{Case, PlannedGraph};
 use crate::graph::{Graph, Kernels, Node, NodeId, Preset};
 
 /// Something that may lower an arena. Ids are those of the case that it is for.
@@ -175,7 +176,7 @@ impl Action {
     }
 
     /// What it costs, once both plans are known.
-    pub(super) fn cost(&self, before: &Settled, after: &Settled) -> Cost {
+    pub(super) fn cost(&self, before: &PlannedGraph, after: &PlannedGraph) -> Cost {
         let graph = &before.case.graph;
         match self {
             Action::Order | Action::Effort | Action::JoinConcats | Action::ReclaimInputs => {

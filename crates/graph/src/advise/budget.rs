@@ -7,7 +7,8 @@
 
 use plimsoll::{BankSpec, NoRoom, PlanError};
 
-use super::{Action, Case, Cost, Settled, Variant, Watch, candidates, promising, taken};
+use super::{Action, Cost, Variant, Watch, candidates, promising, taken};
+use crate::driver::{Case, PlannedGraph};
 
 /// Sets of more actions are not looked at.
 const MOST_ACTIONS: usize = 3;
@@ -34,9 +35,9 @@ pub enum Fit {
 #[derive(Clone, Debug)]
 pub struct Reached {
     /// The actions with their costs, each told for the case that it was applied to.
-    pub steps: Vec<(Action, Cost, Settled)>,
+    pub steps: Vec<(Action, Cost, PlannedGraph)>,
     /// The plan with all of them.
-    pub settled: Settled,
+    pub settled: PlannedGraph,
 }
 
 /// Why a budget is not met.
@@ -54,7 +55,12 @@ pub struct Refusal {
 
 /// What it takes for a case to fit.
 #[must_use]
-pub fn fit(settled: &Settled, variants: &[Variant], budget: u64, watch: &mut Watch<'_>) -> Fit {
+pub fn fit(
+    settled: &PlannedGraph,
+    variants: &[Variant],
+    budget: u64,
+    watch: &mut Watch<'_>,
+) -> Fit {
     if settled.arena_bytes() <= budget {
         return Fit::AsItIs;
     }
@@ -118,7 +124,7 @@ fn grown(
 
 /// The set without actions that it fits without. Those that change the graph refer to the graph as
 /// they found it, so only what options do is tried to be left out.
-fn needed(settled: &Settled, found: &Reached, variants: &[Variant], budget: u64) -> Reached {
+fn needed(settled: &PlannedGraph, found: &Reached, variants: &[Variant], budget: u64) -> Reached {
     let mut kept = found.clone();
     let mut index = 0;
     while index < kept.steps.len() {
@@ -138,13 +144,13 @@ fn needed(settled: &Settled, found: &Reached, variants: &[Variant], budget: u64)
 
 /// The actions once more, from the start.
 fn replayed<'a>(
-    settled: &Settled,
+    settled: &PlannedGraph,
     actions: impl Iterator<Item = &'a Action>,
     variants: &[Variant],
 ) -> Option<Reached> {
     let mut reached = Reached { steps: Vec::new(), settled: settled.clone() };
     for action in actions {
-        let after = action.apply(&reached.settled.case, variants)?.settle().ok()?;
+        let after = action.apply(&reached.settled.case, variants)?.plan().ok()?;
         let cost = action.cost(&reached.settled, &after);
         reached.steps.push((action.clone(), cost, reached.settled));
         reached.settled = after;
@@ -152,13 +158,13 @@ fn replayed<'a>(
     Some(reached)
 }
 
-fn refusal(settled: &Settled, lowest: Reached, variants: &[Variant], budget: u64) -> Refusal {
+fn refusal(settled: &PlannedGraph, lowest: Reached, variants: &[Variant], budget: u64) -> Refusal {
     let best = &lowest.settled;
     let ordering = best.best.ordering.as_ref();
     let any_order = ordering.map(|ordering| ordering.schedule.arena_bound_bytes);
     let second = Action::SecondBank(budget).apply(&settled.case, variants);
     let second = second.filter(|_| settled.case.options.banks.is_empty());
-    let second = second.and_then(|case| case.settle().ok());
+    let second = second.and_then(|case| case.plan().ok());
     Refusal {
         any_order_bytes: any_order.filter(|bytes| *bytes > budget),
         no_room: no_room(best, budget),
@@ -168,7 +174,7 @@ fn refusal(settled: &Settled, lowest: Reached, variants: &[Variant], budget: u64
 }
 
 /// What does not fit the budget together in the plan's own order.
-fn no_room(settled: &Settled, budget: u64) -> Option<NoRoom> {
+fn no_room(settled: &PlannedGraph, budget: u64) -> Option<NoRoom> {
     let Case { options, .. } = &settled.case;
     if !options.banks.is_empty() {
         return None;

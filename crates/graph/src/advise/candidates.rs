@@ -3,7 +3,8 @@
 use plimsoll::explain::{Alive, Peak, Why, account, alive, peaks};
 use plimsoll::{Execution, Overwrite, Program, StepId, ValueId};
 
-use super::{Action, Settled, Variant, half, recompute, split};
+use super::{Action, Variant, half, recompute, split};
+use crate::driver::PlannedGraph;
 use crate::graph::{Graph, NodeId, Preset};
 use crate::op::Op;
 use crate::scheduled::ScheduledGraph;
@@ -24,7 +25,7 @@ const NEARLY: [u64; 2] = [95, 60];
 const ALIGNS: [u64; 5] = [32, 16, 8, 4, 1];
 
 /// Everything that may help.
-pub(super) fn all(settled: &Settled, variants: &[Variant]) -> Vec<Action> {
+pub(super) fn all(settled: &PlannedGraph, variants: &[Variant]) -> Vec<Action> {
     let program = settled.program();
     let mut actions = by_options(settled, &program);
     actions.extend((0..variants.len()).map(Action::Smaller));
@@ -43,7 +44,7 @@ pub(super) fn all(settled: &Settled, variants: &[Variant]) -> Vec<Action> {
 /// Every way to rewrite the graph: each segment in two parts and in as many as there are rows, every cheap
 /// node made again for its last reader and for all but the first, everything in half precision.
 #[cfg(feature = "testing")]
-pub(super) fn rewrites(settled: &Settled) -> Vec<Action> {
+pub(super) fn rewrites(settled: &PlannedGraph) -> Vec<Action> {
     let (graph, program) = (&settled.case.graph, settled.program());
     let order: Vec<NodeId> =
         settled.plan.schedule.iter().map(|step| program.node_of(*step)).collect();
@@ -71,7 +72,7 @@ pub(super) fn rewrites(settled: &Settled) -> Vec<Action> {
 }
 
 /// What can be done by asking for it.
-fn by_options(settled: &Settled, program: &ScheduledGraph<'_>) -> Vec<Action> {
+fn by_options(settled: &PlannedGraph, program: &ScheduledGraph<'_>) -> Vec<Action> {
     let (case, options) = (&settled.case, &settled.case.options);
     let mut actions = Vec::new();
     let in_order = program.execution() == Execution::InOrder;
@@ -109,7 +110,7 @@ fn by_options(settled: &Settled, program: &ScheduledGraph<'_>) -> Vec<Action> {
 
 /// The highest peak of a plan.
 struct Moment<'a> {
-    settled: &'a Settled,
+    settled: &'a PlannedGraph,
     program: &'a ScheduledGraph<'a>,
     peak: Peak,
     alive: &'a [Alive],

@@ -1,7 +1,11 @@
 //! What is advised where it was worked out by hand; rewritten graphs compute what they did before.
 
+use plimsoll::{Options, OrderEffort, plan};
+
 use super::*;
+use crate::best::Tries;
 use crate::graph::topological_order;
+use crate::scheduled::{LoweringOptions, ScheduledGraph};
 use crate::testing::{Machine, class_kernel};
 use crate::text;
 
@@ -25,12 +29,12 @@ fn go_on(_: &Action) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-fn settled(lines: &str) -> Settled {
-    case(lines).settle().unwrap_or_else(|e| panic!("{e}"))
+fn settled(lines: &str) -> PlannedGraph {
+    case(lines).plan().unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// What is advised: kind, arena afterwards, cost.
-fn advised(settled: &Settled) -> Vec<(u8, u64, Cost)> {
+fn advised(settled: &PlannedGraph) -> Vec<(u8, u64, Cost)> {
     let advice = advise(settled, &[], &mut go_on);
     let told = |a: &Advice| {
         assert_eq!(a.settled.arena_bytes() + a.saved_bytes, settled.arena_bytes());
@@ -56,7 +60,7 @@ fn another_order_is_advised_with_what_it_saves() {
 fn what_does_not_help_is_not_advised() {
     let mut case = case(BRANCHES);
     case.tries.order = Some(OrderEffort::Default);
-    let settled = case.settle().unwrap();
+    let settled = case.plan().unwrap();
     let kinds: Vec<u8> = advised(&settled).iter().map(|(rank, ..)| *rank).collect();
     let absent =
         [Action::Order, Action::JoinConcats, Action::OutputsOutside, Action::ReclaimInputs];
@@ -184,7 +188,7 @@ fn a_budget_that_cannot_be_met_says_what_has_to_be_there_together() {
         y: f32[50] = matmul(a, x)\noutput y\n";
     let mut case = case(lines);
     case.tries.order = Some(OrderEffort::Default);
-    let settled = case.settle().unwrap();
+    let settled = case.plan().unwrap();
     let Fit::No(refusal) = fit(&settled, &[], 150, &mut go_on) else {
         panic!("200 bytes are too many")
     };

@@ -347,11 +347,10 @@ fn blocks_stay_together_where_the_graph_has_them_apart() {
 #[test]
 fn of_very_many_groups_what_each_touches_is_the_bound() {
     // A chain of more groups than are compared with each other: two values of 64 bytes at a time.
-    let mut lines = String::from("plim 1\ninput v0: f32[16]\n");
-    for index in 1..=16_385 {
-        lines += &format!("v{index}: f32[16] = matmul(v{}, v{})\n", index - 1, index - 1);
-    }
-    let graph = text::parse(&(lines + "output v16385\n")).expect("a graph");
+    let line = |index: usize| format!("v{}: f32[16] = matmul(v{index}, v{index})\n", index + 1);
+    let lines: String = (0..16_385).map(line).collect();
+    let text = format!("plim 1\ninput v0: f32[16]\n{lines}output v16385\n");
+    let graph = text::parse(&text).expect("a graph");
     let program = program(&graph);
     let model = costs(&program);
     let order: Vec<GroupId> = (0..model.groups() as GroupId).collect();

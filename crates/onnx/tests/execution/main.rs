@@ -17,11 +17,11 @@ use std::collections::BTreeMap;
 
 use generator::{Generator, Known};
 use plimsoll::{Options, OrderEffort, Plan, Role, plan};
-use plimsoll_graph::advise::{Action, Case, Settled, rewrites};
+use plimsoll_graph::advise::{Action, rewrites};
 use plimsoll_graph::testing::Wrong;
 use plimsoll_graph::{
-    Donation, Graph, Kernels, LoweringOptions, Preset, ScheduledGraph, Tries, Value, Width, best,
-    donate, text,
+    Case, Donation, Graph, Kernels, LoweringOptions, PlannedGraph, Preset, ScheduledGraph, Tries,
+    Value, Width, best, donate, text,
 };
 use plimsoll_model::{Bindings, Model, infer};
 use plimsoll_onnx::proto::ModelProto;
@@ -171,7 +171,7 @@ fn case(graph: &Graph, way: &Way) -> Case {
 }
 
 /// Runs a case that was planned, once; the outputs.
-fn run_settled(proto: &ModelProto, settled: &Settled) -> Result<Vec<Vec<u64>>, Wrong> {
+fn run_settled(proto: &ModelProto, settled: &PlannedGraph) -> Result<Vec<Vec<u64>>, Wrong> {
     let program = settled.program();
     OnnxMachine::new(proto, &settled.case.graph, &program, &settled.plan).run(2)
 }
@@ -185,10 +185,10 @@ fn rewritten_models_compute_the_same() {
         let Some((proto, graph)) = checked(seed, made) else { continue };
         let way = Way::new(PRESETS[(seed / 4 % 2) as usize]);
         let expected = run(seed, &Way::new(Preset::Copying), &proto, &graph);
-        let settled = case(&graph, &way).settle().unwrap_or_else(|error| panic!("{error}"));
+        let settled = case(&graph, &way).plan().unwrap_or_else(|error| panic!("{error}"));
         for action in rewrites(&settled) {
             let Some(after) = action.apply(&settled.case, &[]) else { continue };
-            let after = after.settle().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            let after = after.plan().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
             let outputs = run_settled(&proto, &after).unwrap_or_else(|wrong| {
                 panic!("seed {seed}, {action:?}: {wrong}\n{}", text::print(&after.case.graph))
             });

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use plimsoll::explain::{Alive, Peak, Why, account, alive, peaks};
 use plimsoll::{Program, StepId, Unplaced, ValueId};
-use plimsoll_graph::ScheduledGraph;
-use plimsoll_graph::advise::{Action, Cost, Fit, Reached, Refusal, Settled};
+use plimsoll_graph::advise::{Action, Cost, Fit, Reached, Refusal};
+use plimsoll_graph::{PlannedGraph, ScheduledGraph};
 use serde_json::{Value, json};
 
 use super::text::sums;
@@ -58,7 +58,7 @@ impl ExplainReport<'_> {
         output::write_json(out, &object)
     }
 
-    fn action(&self, action: &Action, cost: &Cost, before: &Settled) -> Value {
+    fn action(&self, action: &Action, cost: &Cost, before: &PlannedGraph) -> Value {
         let mut row = json!({
             "action": words::kind(action),
             "what": words::what(action, &before.case, self.variants),
@@ -114,8 +114,9 @@ impl ExplainReport<'_> {
     }
 
     fn steps(&self, reached: &Reached) -> Vec<Value> {
-        let step =
-            |(action, cost, before): &(Action, Cost, Settled)| self.action(action, cost, before);
+        let step = |(action, cost, before): &(Action, Cost, PlannedGraph)| {
+            self.action(action, cost, before)
+        };
         reached.steps.iter().map(step).collect()
     }
 
@@ -143,7 +144,7 @@ impl ExplainReport<'_> {
 
 struct Telling<'a> {
     program: &'a ScheduledGraph<'a>,
-    settled: &'a Settled,
+    settled: &'a PlannedGraph,
 }
 
 impl Telling<'_> {

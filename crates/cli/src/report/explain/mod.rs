@@ -5,7 +5,8 @@ mod text;
 mod words;
 
 use plimsoll::Program;
-use plimsoll_graph::advise::{Advice, Fit, Settled, Variant};
+use plimsoll_graph::PlannedGraph;
+use plimsoll_graph::advise::{Advice, Fit, Variant};
 
 use super::OptimalFor;
 use crate::input::Source;
@@ -13,7 +14,7 @@ use crate::input::Source;
 /// A plan, and what is said of it.
 pub(crate) struct ExplainReport<'a> {
     pub(crate) source: &'a Source,
-    pub(crate) settled: &'a Settled,
+    pub(crate) settled: &'a PlannedGraph,
     pub(crate) variants: &'a [Variant],
     pub(crate) advice: Vec<Advice>,
     /// The budget, and what it takes to fit it.
@@ -25,7 +26,7 @@ pub(crate) struct ExplainReport<'a> {
 impl ExplainReport<'_> {
     /// For what the arena is known to be the smallest, if it is.
     fn optimal_for(&self) -> Option<OptimalFor> {
-        let Settled { best, plan, .. } = self.settled;
+        let PlannedGraph { best, plan, .. } = self.settled;
         OptimalFor::of(plan, self.settled.program().execution(), best.ordering.as_ref())
     }
 }

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use plimsoll::explain::{Account, Alive, Peak, What, account, alive, peaks};
-use plimsoll_graph::advise::{Action, Cost, Fit, Reached, Refusal, Settled};
+use plimsoll_graph::PlannedGraph;
+use plimsoll_graph::advise::{Action, Cost, Fit, Reached, Refusal};
 
 use super::{ExplainReport, RUNNERS_UP, words};
 use crate::report::moment::Story;
@@ -71,7 +72,7 @@ impl ExplainReport<'_> {
         out: &mut dyn Write,
         action: &Action,
         cost: &Cost,
-        before: &Settled,
+        before: &PlannedGraph,
     ) -> io::Result<()> {
         let cost = words::cost(action, cost);
         match words::how(action, &before.case, self.variants) {

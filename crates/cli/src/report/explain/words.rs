@@ -1,8 +1,8 @@
 //! What can be done about an arena, in words, and how it is said on the command line.
 
 use plimsoll::{Boundary, ValueId};
-use plimsoll_graph::NodeId;
-use plimsoll_graph::advise::{Action, Case, Cost, Variant};
+use plimsoll_graph::advise::{Action, Cost, Variant};
+use plimsoll_graph::{Case, NodeId};
 
 use crate::report::{counted, plain};
 use crate::size;

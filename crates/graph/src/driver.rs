@@ -1,0 +1,155 @@
+//! The driver: the one way from a graph to a verified plan.
+//!
+//! ```
+//! use plimsoll_graph::{Case, text};
+//!
+//! let graph = text::parse("plim 1\ninput x: f32[256]\na = relu(x)\nb = relu(a)\noutput b\n")?;
+//! let planned = Case::new(graph).plan()?;
+//! assert_eq!(planned.arena_bytes(), 1024);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::ops::ControlFlow;
+
+use plimsoll::{Options, OrderEffort, PlanError, Pulse, VerifiedPlan, plan};
+
+use crate::best::{Best, Tries, best_watched};
+use crate::graph::Graph;
+use crate::scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
+
+/// A graph, and how it is planned.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The graph, with all its copies.
+    pub graph: Graph,
+    /// How values are held, and what kernels can do.
+    pub lowering: LoweringOptions,
+    /// How to plan.
+    pub options: Options,
+    /// What is tried beside.
+    pub tries: Tries,
+    /// Whether only the first bank counts: the others are there to take what it has no room for.
+    pub spills: bool,
+}
+
+impl Case {
+    /// A graph with all defaults: the best order is searched for, and concats do without copies where
+    /// that helps.
+    #[must_use]
+    pub fn new(graph: Graph) -> Self {
+        Case {
+            graph,
+            lowering: LoweringOptions::default(),
+            options: Options::default(),
+            tries: Tries { order: Some(OrderEffort::Default), join: true },
+            spills: false,
+        }
+    }
+
+    /// Plans the case.
+    pub fn plan(self) -> Result<PlannedGraph, CaseError> {
+        let Case { graph, lowering, options, tries, .. } = &self;
+        let mut pulse = || ControlFlow::Continue(());
+        let Improved { best, options } = improve(graph, lowering, options, *tries, &mut pulse)?;
+        let plan = plan(&ScheduledGraph::new(&best.graph, lowering)?, &options)?;
+        Ok(PlannedGraph { case: self, best, plan })
+    }
+
+    /// The same case, to be planned by rules alone.
+    pub(crate) fn quick(mut self) -> Self {
+        self.tries.order = self.tries.order.map(|_| OrderEffort::Fast);
+        self.options.pack.work = Some(0);
+        self
+    }
+}
+
+/// A graph in its best order and without copies that it can do without, and the options that plan it so.
+#[derive(Clone, Debug)]
+pub struct Improved {
+    /// The graph, and what was found on the way.
+    pub best: Best,
+    /// The options, with the order and its bound.
+    pub options: Options,
+}
+
+/// Tries what makes the arena smaller, while somebody is asked now and then whether to go on.
+pub fn improve(
+    graph: &Graph,
+    lowering: &LoweringOptions,
+    options: &Options,
+    tries: Tries,
+    pulse: &mut Pulse<'_>,
+) -> Result<Improved, LoweringError> {
+    let best = best_watched(graph, lowering, options, tries, pulse)?;
+    let applied = best.ordering.as_ref().map(|ordering| ordering.applied(options));
+    Ok(Improved { options: applied.unwrap_or_else(|| options.clone()), best })
+}
+
+/// Why a case has no plan.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CaseError {
+    /// The graph is not a program.
+    Lowering(LoweringError),
+    /// The program has no plan.
+    Plan(PlanError),
+}
+
+impl std::fmt::Display for CaseError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CaseError::Lowering(error) => error.fmt(f),
+            CaseError::Plan(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for CaseError {}
+
+impl From<LoweringError> for CaseError {
+    fn from(error: LoweringError) -> Self {
+        CaseError::Lowering(error)
+    }
+}
+
+impl From<PlanError> for CaseError {
+    fn from(error: PlanError) -> Self {
+        CaseError::Plan(error)
+    }
+}
+
+/// A case with its plan.
+#[derive(Clone, Debug)]
+pub struct PlannedGraph {
+    /// The case.
+    pub case: Case,
+    /// The graph as it was planned, and what was found on the way.
+    pub best: Best,
+    /// The plan.
+    pub plan: VerifiedPlan,
+}
+
+impl PlannedGraph {
+    /// The program that was planned.
+    ///
+    /// # Panics
+    /// Never: it was a program before.
+    #[must_use]
+    pub fn program(&self) -> ScheduledGraph<'_> {
+        ScheduledGraph::new(&self.best.graph, &self.case.lowering).expect("it was planned")
+    }
+
+    /// The arena that counts: all banks, or the first one if the others only take what is left.
+    #[must_use]
+    pub fn arena_bytes(&self) -> u64 {
+        let banks = if self.case.spills { &self.plan.banks[..1] } else { &self.plan.banks };
+        banks.iter().map(|bank| bank.bytes).sum()
+    }
+
+    /// What is in the banks that do not count.
+    #[must_use]
+    pub fn spilled_bytes(&self) -> u64 {
+        let all: u64 = self.plan.banks.iter().map(|bank| bank.bytes).sum();
+        all - self.arena_bytes()
+    }
+}
