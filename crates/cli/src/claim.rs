@@ -106,9 +106,9 @@ mod tests {
     #[test]
     fn what_is_not_a_solution_says_where() {
         let cases = [
-            ("{", "EOF while parsing an object at line 1 column 1"),
-            ("{}", "missing field `offsets` at line 1 column 2"),
-            (r#"{"offsets":[]} x"#, "trailing characters at line 1 column 16"),
+            ("{", "line 1, column 1: the text ends inside of an object"),
+            ("{}", "line 1, column 2: the key `offsets` is missing"),
+            (r#"{"offsets":[]} x"#, "line 1, column 16: there is more behind the end of the value"),
             (
                 r#"{"format":"plimsoll.plan/1","offsets":[]}"#,
                 r#"format is "plimsoll.plan/1", expected "plimsoll.solution/1""#,

@@ -610,9 +610,12 @@ fn an_onnx_model_is_written_with_notes() {
     // The plan is that of the model without notes.
     let json = |model: &str| stdout(&["plan", model, "--format", "json"]);
     assert_eq!(json(&once), json(&sample));
-    // Over itself.
-    stdout(&["plan", &sample, "-o", &sample]);
-    assert_eq!(bytes, fs::read(&sample).expect("written"));
+    // Not over itself.
+    let before = fs::read(&sample).expect("there");
+    let output = plimsoll(&["plan", &sample, "-o", &sample]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).ends_with("is read by this command, and is not written over\n"));
+    assert_eq!(before, fs::read(&sample).expect("there"));
 }
 
 #[test]

@@ -296,12 +296,20 @@ fn optimal_says_for_what() {
     let given = ["plan", &branches, "--order", "given"];
     assert_eq!(json(&[&given[..], &["--format", "json"]].concat())["optimal_for"], "order");
     let shown = stdout(&given);
-    assert!(text(&shown).contains("status       optimal for this order and sharing\n"));
+    assert!(
+        text(&shown).contains(
+            "status       optimal: no arena is smaller with this order and this sharing\n"
+        )
+    );
     // What the last step reads and writes is there in any order.
     let told = written(&folder, "told.plim", TOLD);
     assert_eq!(json(&["plan", &told, "--format", "json"])["optimal_for"], "every order");
     let shown = stdout(&["plan", &told]);
-    assert!(text(&shown).contains("status       optimal for every order, with this sharing\n"));
+    assert!(
+        text(&shown).contains(
+            "status       optimal: no order of the steps needs less, with this sharing\n"
+        )
+    );
     let partial = "plim 1\nexecution partial\ninput x: f32[16]\na: f32[16] = exp(x)\noutput a\n";
     let partial = written(&folder, "partial.plim", partial);
     let plan = json(&["plan", &partial, "--format", "json"]);
