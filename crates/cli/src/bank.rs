@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use plimsoll::{BankSpec, Role};
-use serde_json::{Value, json};
 
 use crate::size;
 
@@ -107,28 +106,14 @@ pub(crate) fn check_names(banks: &[BankSpec]) -> Result<(), String> {
     Ok(())
 }
 
-/// The bank, for a plan to tell.
-pub(crate) fn told(bank: &BankSpec) -> Value {
-    let role = |role: &Role| ROLES.iter().find(|(_, known)| known == role).map(|(name, _)| *name);
-    json!({
-        "name": bank.name,
-        "capacity": bank.capacity,
-        "buffer_capacity": bank.buffer_capacity,
-        "align": bank.align,
-        "repeat": bank.repeat,
-        "roles": bank.roles.iter().filter_map(role).collect::<Vec<_>>(),
-    })
-}
-
-/// How large the bank of a plan may be, as the banks that the plan tells it was asked for have it.
-pub(crate) fn told_capacity(told: &Value, name: &str) -> Option<u64> {
-    let is_it = |bank: &&Value| {
-        let of = bank["name"].as_str().unwrap_or_default();
-        let copy = name.strip_prefix(of).and_then(|rest| rest.strip_prefix('.'));
-        let is_copy = bank["repeat"] == true && copy.is_some_and(|n| n.parse::<u64>().is_ok());
-        of == name || is_copy
+/// How large the bank of a plan may be, as the banks that the plan says it was asked for have it.
+pub(crate) fn recorded_capacity(recorded: &[BankSpec], name: &str) -> Option<u64> {
+    let is_it = |bank: &&BankSpec| {
+        let copy = name.strip_prefix(&bank.name).and_then(|rest| rest.strip_prefix('.'));
+        let is_copy = bank.repeat && copy.is_some_and(|n| n.parse::<u64>().is_ok());
+        bank.name == name || is_copy
     };
-    told.as_array()?.iter().find(is_it)?["capacity"].as_u64()
+    recorded.iter().find(is_it)?.capacity
 }
 
 #[cfg(test)]
@@ -152,10 +137,8 @@ mod tests {
 
     #[test]
     fn what_was_asked_of_a_bank_is_found_by_its_name() {
-        let banks =
-            ["sram=1KiB,repeat", "dram", "rom=2KiB"].map(|text| told(&parse(text).unwrap()));
-        let told = Value::from(banks.to_vec());
-        let capacity = |name: &str| told_capacity(&told, name);
+        let banks = ["sram=1KiB,repeat", "dram", "rom=2KiB"].map(|text| parse(text).unwrap());
+        let capacity = |name: &str| recorded_capacity(&banks, name);
         assert_eq!([capacity("sram"), capacity("sram.12")], [Some(1024); 2]);
         assert_eq!([capacity("dram"), capacity("arena"), capacity("rom.1")], [None; 3]);
         assert_eq!(capacity("rom"), Some(2048));

@@ -1,7 +1,6 @@
 //! The boundary of a program on the command line: `inputs,params`, `inputs=64,outputs=1KiB`.
 
 use plimsoll::Boundary;
-use serde_json::{Value, json};
 
 use crate::size;
 
@@ -60,33 +59,6 @@ pub(crate) fn parse_guards(text: &str) -> Result<Boundary<u64>, String> {
     Ok(guards)
 }
 
-/// The kinds that are placed, for a plan to tell.
-pub(crate) fn recorded_place(place: Boundary<bool>) -> Value {
-    let kinds = [
-        ("inputs", place.inputs),
-        ("params", place.params),
-        ("constants", place.constants),
-        ("outputs", place.outputs),
-    ];
-    let placed = kinds.iter().filter(|(_, placed)| *placed);
-    placed.map(|(kind, _)| *kind).collect::<Vec<_>>().into()
-}
-
-/// The guards, for a plan to tell.
-pub(crate) fn recorded_guards(guards: &Boundary<u64>) -> Value {
-    let Boundary { inputs, params, constants, outputs } = guards;
-    json!({"inputs": inputs, "params": params, "constants": constants, "outputs": outputs})
-}
-
-/// The guards that a plan tells; what it does not name has none.
-pub(crate) fn read_guards(told: &Value) -> Option<Boundary<u64>> {
-    let mut guards = all(0);
-    for (kind, bytes) in told.as_object()? {
-        *of(&mut guards, kind).ok()? = bytes.as_u64()?;
-    }
-    Some(guards)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,10 +87,5 @@ mod tests {
         assert_eq!(parse_guards("weights=64"), Ok(weights));
         assert!(parse_guards("scratch=64").is_err());
         assert!(parse_guards("inputs=-1").is_err());
-        assert_eq!(read_guards(&recorded_guards(&some)), Some(some));
-        assert_eq!(read_guards(&json!({})), Some(all(0)));
-        for wrong in [json!(128), json!({"weights": 1}), json!({"inputs": -1})] {
-            assert_eq!(read_guards(&wrong), None, "{wrong}");
-        }
     }
 }

@@ -162,13 +162,12 @@ impl ChoiceArgs {
 
     /// Tells the options in a plan.
     pub(crate) fn tell(&self, options: &Options, told: &mut Recorded) {
+        // Values are told by what selects them.
+        let options = options.clone().with_no_share(NoShare::Nothing);
+        if let Ok(Value::Object(options)) = serde_json::to_value(&options) {
+            told.extend(options);
+        }
         let mut tell = |key: &str, value: Value| told.insert(key.to_owned(), value);
-        tell("align", json!(options.align));
-        tell("place", boundary::recorded_place(options.place));
-        tell("reclaim_inputs", json!(options.reclaim_inputs));
-        tell("guards", boundary::recorded_guards(&options.guards));
-        tell("min_slot", json!(options.min_slot));
-        tell("in_place", json!(options.in_place));
         match &self.no_reuse {
             None => tell("no_reuse", json!([])),
             Some(NoReuse::Everything) => tell("no_reuse", json!("everything")),
@@ -177,12 +176,8 @@ impl ChoiceArgs {
                 tell("no_reuse", json!(texts))
             }
         };
-        tell("banks", options.banks.iter().map(bank::told).collect());
         if let Some(algorithm) = self.packing.algorithm() {
             tell("algorithm", json!(algorithm.to_string()));
-        }
-        if let Some(layout) = &options.shared {
-            tell("shared", json!(layout.values));
         }
     }
 

@@ -10,8 +10,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use plimsoll::verify::trace::TraceViolation;
 use plimsoll::verify::{trace, violations};
 use plimsoll::{
-    Boundary, FalseClaim, Options, Plan, Program, Recorded, false_claims, object_from_json,
-    read_plan, unreserved,
+    Boundary, FalseClaim, JsonFault, Options, Plan, Program, Recorded, false_claims,
+    object_from_json, read_plan, unreserved,
 };
 use plimsoll_graph::Graph;
 use plimsoll_model::range::Proof;
@@ -188,8 +188,9 @@ fn claims(
     text: &str,
     args: &Args,
 ) -> Result<Vec<FalseClaim>> {
+    let options = options(told)?;
     for bank in &mut plan.banks {
-        let asked = told.get("banks").and_then(|banks| bank::told_capacity(banks, &bank.name));
+        let asked = bank::recorded_capacity(&options.banks, &bank.name);
         bank.capacity = bank.capacity.into_iter().chain(asked).min();
     }
     let mut claims = false_claims(program, plan, text)?;
@@ -199,15 +200,16 @@ fn claims(
         told,
         is: plan.align,
     }));
-    let guards = match (&args.guard, told.get("guards")) {
-        (Some(guards), _) => *guards,
-        (None, Some(guards)) => boundary::read_guards(guards)
-            .context("options.guards: not bytes by inputs, params, constants and outputs")?,
-        (None, None) => Options::default().guards,
-    };
-    let min_slot = told.get("min_slot").and_then(Value::as_u64).unwrap_or(0);
-    claims.extend(unreserved(program, plan, &guards, min_slot));
+    let guards = args.guard.unwrap_or(options.guards);
+    claims.extend(unreserved(program, plan, &guards, options.min_slot));
     Ok(claims)
+}
+
+/// The options of the plan itself that a plan records.
+fn options(recorded: &Recorded) -> Result<Options> {
+    let object = Value::Object(recorded.clone().into_iter().collect());
+    let options = serde_json::from_value(object).map_err(JsonFault::from);
+    options.context("options")
 }
 
 fn check_trace(program: &dyn Program, plan: &Plan, source: &Source) -> Result<Vec<Finding>> {

@@ -16,7 +16,7 @@ use crate::sweep::Sweep;
 use crate::watch::{Watch, Watched, nobody};
 
 /// What to try, and how.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
     /// The rules to try, in this order; [`Algorithm::portfolio`] if it is empty.

@@ -2,17 +2,24 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::ids::{StepId, ValueId};
 use crate::program::{Role, ValueInfo};
 use crate::shared::SharedLayout;
 
 /// How to plan. The default is the good plan; caution is an option.
-#[derive(Clone, Debug)]
+///
+/// The `options` of a plan file are these: what is not in the file is the default. The order of the steps
+/// has a key of its own there, and how hard to pack does not change what a plan means.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct Options {
     /// What offsets are multiples of, where a value does not say.
     pub align: u64,
     /// Which values from outside get a place in the plan. Outputs have one by default.
+    #[serde(with = "placed")]
     pub place: Boundary<bool>,
     /// Whether the bytes of an input may be used for something else after its last read.
     pub reclaim_inputs: bool,
@@ -25,18 +32,23 @@ pub struct Options {
     /// Whether outputs may take over the bytes of inputs. Those that must, do.
     pub in_place: bool,
     /// Values whose bytes are not shared with anything.
+    #[serde(skip_serializing_if = "NoShare::is_nothing")]
     pub no_share: NoShare,
     /// The address spaces to place buffers in, in order of preference; one without limits if none
     /// is given.
     pub banks: Vec<BankSpec>,
     /// Where another plan has put the shared values.
+    #[serde(skip_serializing_if = "Option::is_none", with = "imported")]
     pub shared: Option<SharedLayout>,
     /// The order of the steps; the program's own if none is given.
+    #[serde(skip)]
     pub schedule: Option<Vec<StepId>>,
     /// What a search for an order has proven: no plan of any order has a smaller arena. It is
     /// recorded in the plan, and a plan below it is an error.
+    #[serde(skip)]
     pub order_bound_bytes: Option<u64>,
     /// How to pack.
+    #[serde(skip, default = "packing")]
     pub pack: plimsoll_pack::Options,
 }
 
@@ -208,7 +220,8 @@ impl fmt::Display for OptionsError {
 impl std::error::Error for OptionsError {}
 
 /// One choice for each kind of value at the boundary of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Boundary<T> {
     /// For [`Role::Input`].
     pub inputs: T,
@@ -234,9 +247,11 @@ impl<T: Copy> Boundary<T> {
 }
 
 /// Values whose bytes are not shared with anything: to find out which sharing a bug depends on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NoShare {
     /// Everything may share.
+    #[default]
     Nothing,
     /// These values, and whatever is a view of them.
     Values(Vec<ValueId>),
@@ -244,8 +259,78 @@ pub enum NoShare {
     Everything,
 }
 
+impl NoShare {
+    fn is_nothing(&self) -> bool {
+        *self == NoShare::Nothing
+    }
+}
+
+/// The kinds of boundary values that are placed, as a list of their names.
+mod placed {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Boundary;
+
+    pub(super) fn serialize<S: Serializer>(
+        place: &Boundary<bool>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let Boundary { inputs, params, constants, outputs } = *place;
+        let kinds = [
+            ("inputs", inputs),
+            ("params", params),
+            ("constants", constants),
+            ("outputs", outputs),
+        ];
+        let placed = kinds.iter().filter(|(_, is_placed)| *is_placed);
+        placed.map(|(kind, _)| *kind).collect::<Vec<_>>().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Boundary<bool>, D::Error> {
+        let mut place = Boundary::default();
+        for kind in Vec::<String>::deserialize(deserializer)? {
+            match kind.as_str() {
+                "inputs" => place.inputs = true,
+                "params" => place.params = true,
+                "constants" => place.constants = true,
+                "outputs" => place.outputs = true,
+                _ => return Err(D::Error::custom(format!("unknown kind {kind:?}"))),
+            }
+        }
+        Ok(place)
+    }
+}
+
+/// The places of shared values by name, without what a layout is called in a file of its own.
+mod imported {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::SharedLayout;
+    use crate::shared::SharedSlot;
+
+    pub(super) fn serialize<S: Serializer>(
+        shared: &Option<SharedLayout>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        shared.as_ref().map(|layout| &layout.values).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<SharedLayout>, D::Error> {
+        let values = Option::<BTreeMap<String, SharedSlot>>::deserialize(deserializer)?;
+        Ok(values.map(|values| SharedLayout { values }))
+    }
+}
+
 /// An address space to place buffers in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct BankSpec {
     /// What it is called.
@@ -266,17 +351,47 @@ impl BankSpec {
     /// A bank without limits, for everybody.
     #[must_use]
     pub fn new(name: &str) -> Self {
-        BankSpec {
-            name: name.to_owned(),
-            capacity: None,
-            buffer_capacity: None,
-            align: None,
-            repeat: false,
-            roles: Vec::new(),
-        }
+        BankSpec { name: name.to_owned(), ..BankSpec::default() }
     }
 
     pub(crate) fn takes(&self, role: Role) -> bool {
         self.roles.is_empty() || self.roles.contains(&role)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn options_are_read_back_as_they_were_written() {
+        let mut bank = BankSpec::new("sram");
+        bank.roles = vec![Role::Input, Role::Static];
+        let some = Options::inference()
+            .with_align(16)
+            .with_no_share(NoShare::Values(vec![ValueId(3)]))
+            .with_banks(vec![bank]);
+        for options in [Options::default(), Options::activations_only(), some] {
+            let written = serde_json::to_value(&options).expect("names and numbers");
+            assert_eq!(
+                serde_json::from_value::<Options>(written).expect("what was written"),
+                options
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_said_is_the_default() {
+        let read = serde_json::from_value::<Options>(json!({"align": 4, "place": ["inputs"]}));
+        let mut expected = Options::default().with_align(4);
+        expected.place = Boundary { inputs: true, ..Boundary::default() };
+        assert_eq!(read.expect("two options"), expected);
+        let guards = serde_json::from_value::<Boundary<u64>>(json!({"outputs": 8}));
+        assert_eq!(guards.expect("one guard"), Boundary { outputs: 8, ..Boundary::default() });
+        for wrong in [json!({"place": ["weights"]}), json!({"guards": {"weights": 1}})] {
+            assert!(serde_json::from_value::<Options>(wrong.clone()).is_err(), "{wrong}");
+        }
     }
 }

@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 
 use plimsoll_pack::Span;
+use serde::{Deserialize, Serialize};
 
 use crate::ids::{StepId, ValueId};
 
@@ -149,18 +150,23 @@ impl ValueInfo {
 }
 
 /// Who makes a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Role {
     /// The caller, before every run. Of a view: these bytes of what it is a view of, and no others;
     /// only where steps run [in order](Execution::InOrder).
+    #[serde(rename = "inputs")]
     Input,
     /// Whoever loads the model, once: a weight.
+    #[serde(rename = "params")]
     Param,
     /// Whoever loads the model, once: a constant of the program.
+    #[serde(rename = "constants")]
     Constant,
     /// Whoever loads the model, once: computed from weights and constants only.
+    #[serde(rename = "statics")]
     Static,
     /// A step.
+    #[serde(rename = "temporaries")]
     Temporary,
 }
 
