@@ -8,6 +8,16 @@
 //! called, constants are stored tensors, names are unique, and every operator is in the form of
 //! its newest edition. Of operators that are not known nothing is assumed.
 //!
+//! From a file to a verified plan:
+//!
+//! ```no_run
+//! let model = plimsoll_onnx::load("net.onnx")?;
+//! let graph = plimsoll_model::infer(&model, &plimsoll_model::Bindings::default())?.graph;
+//! let planned = plimsoll_graph::Case::new(graph).plan()?;
+//! println!("{} bytes", planned.arena_bytes());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! No bytes make it panic, or take time or memory without bound: they get an [`OnnxError`] that
 //! names the node or the tensor.
 
