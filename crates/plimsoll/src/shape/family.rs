@@ -6,7 +6,6 @@ use super::{Dim, Fact, Int, Shape};
 use crate::effect::Kept;
 use crate::model::{Custom, Effects, Operator};
 use crate::op::{Cut, Op};
-use crate::shape::Dim;
 
 /// The family of an operator on operands of which that is known.
 ///

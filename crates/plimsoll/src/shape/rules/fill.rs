@@ -2,7 +2,7 @@
 
 use super::Inputs;
 use super::dims::{at_most, number};
-use super::operands::{Facts, dim_in, dims_in, dims_of_rank, made, operand, scalar};
+use super::operands::{Facts, check_single, dim_in, dims_in, dims_of_rank, made, operand, scalar};
 use crate::dtype::Dtype;
 use crate::shape::expr::{Expr, of_ints};
 use crate::shape::{Dim, Fact, Int};
@@ -58,6 +58,7 @@ pub(super) fn size(inputs: &Inputs<'_>) -> Facts {
 /// `start, limit, delta`.
 pub(super) fn range(inputs: &Inputs<'_>) -> Facts {
     let (start, limit, delta) = (operand(inputs, 0)?, operand(inputs, 1)?, operand(inputs, 2)?);
+    (0..3).try_for_each(|index| check_single(inputs, index))?;
     let dtype = start.dtype.or(limit.dtype).or(delta.dtype);
     let length = match (start.floats(), limit.floats(), delta.floats()) {
         (Some([start]), Some([limit]), Some([delta])) => real_range(*start, *limit, *delta, dtype)?,

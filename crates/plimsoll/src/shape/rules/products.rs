@@ -2,7 +2,7 @@
 
 use super::Inputs;
 use super::dims::{agreed, broadcast, shown};
-use super::operands::{Facts, dims_of_rank, made, operand, optional};
+use super::operands::{Facts, check_broadcasts_to, dims_of_rank, made, operand, optional};
 use crate::dtype::Dtype;
 use crate::shape::{Dim, Fact};
 
@@ -66,7 +66,9 @@ pub(super) fn gemm(inputs: &Inputs<'_>, transpose_a: bool, transpose_b: bool) ->
     let (rows, inner_a) = turned(a, transpose_a)?;
     let (inner_b, columns) = turned(b, transpose_b)?;
     fits(&inner_a, &inner_b)?;
-    Ok(vec![made(a.dtype.or(b.dtype), Some(vec![rows, columns]))])
+    let dims = vec![rows, columns];
+    check_broadcasts_to(inputs, 2, &dims)?;
+    Ok(vec![made(a.dtype.or(b.dtype), Some(dims))])
 }
 
 #[cfg(test)]
