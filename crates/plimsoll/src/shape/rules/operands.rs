@@ -49,13 +49,11 @@ pub(super) fn length(fact: &Fact) -> Dim {
 pub(super) fn check_length(inputs: &Inputs<'_>, index: usize, dim: &Dim) -> Result<(), String> {
     let Some(fact) = optional(inputs, index) else { return Ok(()) };
     let found = dims_of_rank(fact, 1)?;
-    match agreed(&found[0], dim) {
-        Some(_) => Ok(()),
-        None => {
-            let (found, wanted) = (shown(&found[0]), shown(dim));
-            Err(format!("operand {index} has {found} elements, not {wanted}"))
-        }
+    if agreed(&found[0], dim).is_some() {
+        return Ok(());
     }
+    let (found, wanted) = (shown(&found[0]), shown(dim));
+    Err(format!("operand {index} has {found} elements, not {wanted}"))
 }
 
 /// An error if an operand, where it is there, is not one element.

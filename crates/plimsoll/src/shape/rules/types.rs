@@ -9,9 +9,10 @@ use crate::dtype::{Class, Dtype};
 use crate::model::{Binary, Operator, Unary};
 
 /// An error if operands are not of the types that they must be of.
+#[allow(clippy::too_many_lines, reason = "a table with a line for each operator")]
 pub(super) fn check(operator: &Operator, inputs: &Inputs<'_>) -> Result<(), String> {
     match operator {
-        Operator::Unary(Unary::Not) => truths(inputs, &[0]),
+        Operator::Unary(Unary::Not) | Operator::If(_) => truths(inputs, &[0]),
         Operator::Binary(Binary::And | Binary::Or | Binary::Xor) => truths(inputs, &[0, 1]),
         Operator::Binary(
             Binary::Add
@@ -65,7 +66,6 @@ pub(super) fn check(operator: &Operator, inputs: &Inputs<'_>) -> Result<(), Stri
         | Operator::Trilu
         | Operator::MaxUnpool(_) => whole(inputs, &[1]),
         Operator::Compress { .. } => truths(inputs, &[1]),
-        Operator::If(_) => truths(inputs, &[0]),
         Operator::RoiAlign { .. } => one(inputs, &[0, 1]).and_then(|()| whole(inputs, &[2])),
         Operator::Resize(_) => whole(inputs, &[3]),
         Operator::Unary(_)
