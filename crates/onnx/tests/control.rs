@@ -105,7 +105,7 @@ fn a_branch_that_cannot_run_takes_no_bytes() {
     let inferred = inferred(&model);
     let refused: Vec<String> = inferred.refused.iter().map(ToString::to_string).collect();
     let [refused] = &refused[..] else { panic!("{refused:?}") };
-    let words = "node `if`: its else branch cannot run with these shapes (node `three`: ";
+    let words = "node `if`: its else branch cannot run with these shapes (node `three` (Reshape): ";
     assert!(refused.starts_with(words), "{refused}");
     assert!(inferred.graph.node_by_name("three").is_none());
     // The sum is a view of what the branch makes: 128 + 4.

@@ -129,7 +129,7 @@ fn nodes_that_break_a_rule_are_named() {
         ("a: f32[4] = add()", "node `a`: an op on two operands, of which there are 0"),
         (
             "w: f32[3] = fill()\na: f32[4] = add(x, w)",
-            "node `a`: [4] and [3] do not fit: 4 against 3",
+            "node `a`: [4] and [3] do not fit: 4 and 3 do not broadcast",
         ),
         (
             "w: f32[2, 1] = fill()\na: f32[4] = mul(x, w)",

@@ -136,7 +136,7 @@ pub fn shown(dim: &Dim) -> String {
 pub fn broadcast_dim(a: &Dim, b: &Dim) -> Result<Dim, String> {
     match (a, b) {
         (Dim::Known(1), dim) | (dim, Dim::Known(1)) => Ok(dim.clone()),
-        (Dim::Known(a), Dim::Known(b)) if a != b => Err(format!("{a} against {b}")),
+        (Dim::Known(a), Dim::Known(b)) if a != b => Err(format!("{a} and {b} do not broadcast")),
         // What is not 1 is the result: the other is 1 or the same.
         (known @ Dim::Known(_), follows @ Dim::Follows(dim))
         | (follows @ Dim::Follows(dim), known @ Dim::Known(_))
@@ -230,7 +230,7 @@ mod tests {
             (Known(0), Known(1), Ok(Known(0))),
             (AtMost(2), AtMost(5), Ok(AtMost(5))),
             (AtMost(2), Unknown, Ok(Unknown)),
-            (Known(2), Known(3), Err("2 against 3".to_owned())),
+            (Known(2), Known(3), Err("2 and 3 do not broadcast".to_owned())),
         ];
         for (a, b, expected) in cases {
             assert_eq!(broadcast_dim(&a, &b), expected, "{a:?} {b:?}");

@@ -1,5 +1,7 @@
 //! What is known of a tensor before anything runs.
 
+use std::fmt;
+
 use super::{Dim, Expr, Shape};
 use crate::dtype::Dtype;
 
@@ -162,6 +164,25 @@ impl Fact {
             Some(Numbers::Ints(ints)) => ints.iter().all(Int::is_exact),
             Some(Numbers::Floats(_)) => true,
             None => false,
+        }
+    }
+}
+
+/// The most elements that are shown of a tensor.
+const SHOWN: usize = 8;
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(dtype) = self.dtype {
+            write!(f, "{dtype}")?;
+        }
+        match &self.shape {
+            Some(shape) => write!(f, "{shape}")?,
+            None => f.write_str("[…]")?,
+        }
+        match self.known_ints() {
+            Some(ints) if ints.len() <= SHOWN => write!(f, " = {ints:?}"),
+            _ => Ok(()),
         }
     }
 }

@@ -14,6 +14,10 @@ pub enum ShapeError {
     Node {
         /// Its name.
         node: String,
+        /// What the model calls its operator, if it does.
+        op: String,
+        /// What is known of the operands that it is about, each with its name.
+        operands: Vec<String>,
         /// What is wrong.
         fault: String,
     },
@@ -180,7 +184,16 @@ impl fmt::Display for ShapeError {
                 }
                 Ok(())
             }
-            ShapeError::Node { node, fault } => write!(f, "node `{node}`: {fault}"),
+            ShapeError::Node { node, op, operands, fault } => {
+                write!(f, "node `{node}`")?;
+                if !op.is_empty() {
+                    write!(f, " ({op})")?;
+                }
+                if !operands.is_empty() {
+                    write!(f, ": {}", operands.join(", "))?;
+                }
+                write!(f, ": {fault}")
+            }
             ShapeError::NoTensor { node, id } => {
                 write!(f, "{}: there is no tensor {id}", place(node))
             }

@@ -141,7 +141,7 @@ impl Engine<'_> {
         let fact = |id: &Option<TensorId>| id.map(|id| &self.facts[id.index()]);
         let inputs: Vec<Option<&Fact>> = node.inputs.iter().map(fact).collect();
         let mut outputs = rules::outputs(&node.operator, &inputs, node.outputs.len())
-            .map_err(|fault| fault_of(node, fault))?;
+            .map_err(|fault| self.misfit(node, &inputs, fault))?;
         outputs.resize(node.outputs.len(), Fact::default());
         if matches!(node.operator, Operator::Custom(_)) {
             for (id, output) in node.outputs.iter().zip(&mut outputs) {
@@ -157,6 +157,21 @@ impl Engine<'_> {
         let made: usize = outputs.iter().map(used).sum();
         self.budget = self.budget.saturating_sub(read.saturating_add(made));
         Ok(outputs)
+    }
+
+    /// The error of a node whose operands do not fit, with what is known of them: of many all of which
+    /// are alike, the first and the one that does not fit those before it.
+    fn misfit(&self, node: &ModelNode, inputs: &[Option<&Fact>], fault: String) -> ShapeError {
+        let alike = matches!(node.operator, Operator::Variadic(_) | Operator::Concat { .. });
+        let fits = |count: &usize| rules::outputs(&node.operator, &inputs[..*count], 1).is_ok();
+        let odd = (1..inputs.len()).take_while(fits).last().filter(|_| alike);
+        let listed = |index: &usize| odd.is_none_or(|odd| *index == 0 || *index == odd);
+        let operand = |index: usize| {
+            let (id, fact) = (node.inputs[index]?, inputs[index]?);
+            Some(format!("`{}` is {fact}", self.model.tensor(id).name))
+        };
+        let operands = (0..inputs.len()).filter(listed).filter_map(operand).collect();
+        ShapeError::Node { node: node.name.clone(), op: node.kind.clone(), operands, fault }
     }
 
     /// What the model says itself of an output of an operator of which we know nothing. Of others
@@ -185,7 +200,8 @@ impl Engine<'_> {
 }
 
 fn fault_of(node: &ModelNode, fault: impl Into<String>) -> ShapeError {
-    ShapeError::Node { node: node.name.clone(), fault: fault.into() }
+    let (node, op) = (node.name.clone(), node.kind.clone());
+    ShapeError::Node { node, op, operands: Vec::new(), fault: fault.into() }
 }
 
 #[cfg(test)]

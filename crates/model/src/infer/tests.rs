@@ -9,7 +9,7 @@ mod statics;
 use plimsoll_graph::{Dtype, Int};
 
 use super::*;
-use crate::model::Content;
+use crate::model::{Binary, Content};
 
 /// A model in the making.
 struct Build {
@@ -140,4 +140,34 @@ fn found_dims(build: Build, id: TensorId) -> Vec<u64> {
 
 fn symbol(name: &str) -> Axis {
     Axis::Symbol(name.to_owned())
+}
+
+/// What does not fit is told with operator, names, types and shapes; of many operands that are alike
+/// the first and the odd one.
+#[test]
+fn what_does_not_fit_is_told_with_its_operands() {
+    let told = |operator: Operator, kind: &str, shapes: &[&[u64]]| {
+        let mut model = Model::default();
+        let mut inputs = Vec::new();
+        for (index, dims) in shapes.iter().enumerate() {
+            let dims = Some(dims.iter().map(|dim| Axis::Known(*dim)).collect());
+            let (origin, dtype) = (Origin::Caller, Some(Dtype::F32));
+            let name = format!("x{index}");
+            inputs.push(model.add(Tensor { origin, dtype, dims, ..Tensor::computed(&name) }));
+        }
+        let output = model.add(Tensor::computed("y"));
+        let (name, kind) = ("n1".to_owned(), kind.to_owned());
+        let (read, outputs) = (inputs.iter().copied().map(Some).collect(), vec![Some(output)]);
+        model.body.nodes.push(ModelNode { name, kind, operator, inputs: read, outputs });
+        (model.body.inputs, model.body.outputs) = (inputs, vec![output]);
+        facts(&model, &Bindings::default()).expect_err("it does not fit").to_string()
+    };
+    assert_eq!(
+        told(Operator::Binary(Binary::Add), "Add", &[&[2, 4], &[2, 3]]),
+        "node `n1` (Add): `x0` is f32[2, 4], `x1` is f32[2, 3]: 4 and 3 do not broadcast"
+    );
+    assert_eq!(
+        told(Operator::Concat { axis: 0 }, "", &[&[1, 2], &[1, 2], &[1, 3], &[1, 2]]),
+        "node `n1`: `x0` is f32[1, 2], `x2` is f32[1, 3]: 2 is not 3"
+    );
 }

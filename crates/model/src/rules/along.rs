@@ -4,7 +4,10 @@ use plimsoll_graph::shape::dims::{axis_of, limit};
 use plimsoll_graph::{Dim, Dtype, Fact};
 
 use super::Inputs;
-use super::operands::{Facts, axes_in, is_empty, like, list, made, operand, optional};
+use super::operands::{
+    Facts, axes_in, check_broadcasts_to, check_length, is_empty, like, list, made, operand,
+    optional,
+};
 use crate::model::Reduce;
 
 /// `x, axes?`.
@@ -67,12 +70,18 @@ pub(super) fn arg_reduce(inputs: &Inputs<'_>, axis: i64, keep: bool) -> Facts {
 
 /// `x, scale, bias, mean, variance` to `y, mean?, variance?`.
 pub(super) fn batch_norm(inputs: &Inputs<'_>) -> Facts {
+    if let Some([_, channels, ..]) = operand(inputs, 0)?.dims() {
+        (1..=4).try_for_each(|index| check_length(inputs, index, channels))?;
+    }
     Ok(vec![like(operand(inputs, 0)?), like(operand(inputs, 3)?), like(operand(inputs, 4)?)])
 }
 
 /// `x, scale, bias?` to `y, mean?, inverse deviation?`.
 pub(super) fn layer_norm(inputs: &Inputs<'_>, axis: i64) -> Facts {
     let x = operand(inputs, 0)?;
+    if let Some(dims) = x.dims() {
+        [1, 2].iter().try_for_each(|index| check_broadcasts_to(inputs, *index, dims))?;
+    }
     let mut statistics = Fact { dtype: Some(Dtype::F32), ..like(x) };
     if let Some(shape) = &mut statistics.shape {
         let axis = axis_of(axis, shape.0.len())?;

@@ -1,10 +1,10 @@
 //! Element by element: the shape of the operand, or of operands broadcast against each other.
 
-use plimsoll_graph::shape::dims::{broadcast, grown};
+use plimsoll_graph::shape::dims::{agreed, broadcast, count, grown, shown};
 use plimsoll_graph::{Dim, Dtype, Fact};
 
 use super::Inputs;
-use super::operands::{Facts, like, made, operand, optional};
+use super::operands::{Facts, check_single, like, made, operand, optional};
 use crate::model::{Binary, Unary};
 
 /// One output in the type and shape of the first operand.
@@ -66,6 +66,12 @@ pub(super) fn variadic(inputs: &Inputs<'_>) -> Facts {
     Ok(vec![made(dtype, broadcast_all(&facts)?)])
 }
 
+/// `x, least?, most?`, each limit one number.
+pub(super) fn clip(inputs: &Inputs<'_>) -> Facts {
+    [1, 2].iter().try_for_each(|limit| check_single(inputs, *limit))?;
+    same(inputs)
+}
+
 /// `condition, then, else`.
 pub(super) fn choice(inputs: &Inputs<'_>) -> Facts {
     let (condition, then, otherwise) =
@@ -114,6 +120,7 @@ fn rewidened(dim: &Dim, from: Dtype, to: Dtype) -> Result<Dim, String> {
 
 /// `x, scale, zero?`: to the type of the zero point, else the given one, else `u8`.
 pub(super) fn quantize(inputs: &Inputs<'_>, given: Option<Dtype>) -> Facts {
+    check_zero(inputs)?;
     let dtype = match optional(inputs, 2) {
         Some(zero) => zero.dtype.or(given),
         None => given.or(Some(Dtype::U8)),
@@ -123,7 +130,19 @@ pub(super) fn quantize(inputs: &Inputs<'_>, given: Option<Dtype>) -> Facts {
 
 /// `x, scale, zero?`: to the given type, else that of the scale.
 pub(super) fn dequantize(inputs: &Inputs<'_>, given: Option<Dtype>) -> Facts {
+    check_zero(inputs)?;
     cast(inputs, given.or(operand(inputs, 1)?.dtype))
+}
+
+/// An error if there are not as many zero points as scales.
+fn check_zero(inputs: &Inputs<'_>) -> Result<(), String> {
+    let elements = |index| optional(inputs, index).and_then(Fact::dims).map(count);
+    match (elements(1), elements(2)) {
+        (Some(scales), Some(zeros)) if agreed(&scales, &zeros).is_none() => {
+            Err(format!("{} zero points for {} scales", shown(&zeros), shown(&scales)))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// `x` to `y, scale, zero`.

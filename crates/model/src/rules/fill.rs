@@ -5,7 +5,7 @@ use plimsoll_graph::shape::expr::of_ints;
 use plimsoll_graph::{Dim, Dtype, Expr, Fact, Int};
 
 use super::Inputs;
-use super::operands::{Facts, dim_in, dims_in, dims_of_rank, made, operand, scalar};
+use super::operands::{Facts, check_single, dim_in, dims_in, dims_of_rank, made, operand, scalar};
 
 /// `shape`.
 pub(super) fn fill(inputs: &Inputs<'_>, dtype: Dtype) -> Facts {
@@ -58,6 +58,7 @@ pub(super) fn size(inputs: &Inputs<'_>) -> Facts {
 /// `start, limit, delta`.
 pub(super) fn range(inputs: &Inputs<'_>) -> Facts {
     let (start, limit, delta) = (operand(inputs, 0)?, operand(inputs, 1)?, operand(inputs, 2)?);
+    (0..3).try_for_each(|index| check_single(inputs, index))?;
     let dtype = start.dtype.or(limit.dtype).or(delta.dtype);
     let length = match (start.floats(), limit.floats(), delta.floats()) {
         (Some([start]), Some([limit]), Some([delta])) => real_range(*start, *limit, *delta, dtype)?,

@@ -14,7 +14,9 @@ use crate::model::{Resize, Sizing};
 pub(super) fn roi_align(inputs: &Inputs<'_>, height: u64, width: u64) -> Facts {
     let (x, rois, batches) = (operand(inputs, 0)?, operand(inputs, 1)?, operand(inputs, 2)?);
     let channels = dims_of_rank(x, 4)?[1].clone();
-    let rois = same(&dims_of_rank(rois, 2)?[0], &length(batches))?;
+    let rois = dims_of_rank(rois, 2)?;
+    same(&rois[1], &Dim::Known(4))?;
+    let rois = same(&rois[0], &length(batches))?;
     let dims = vec![rois, channels, Dim::Known(height), Dim::Known(width)];
     Ok(vec![made(x.dtype, Some(dims))])
 }

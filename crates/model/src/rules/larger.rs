@@ -14,6 +14,7 @@ pub(super) fn recurrent(inputs: &Inputs<'_>, layer: Recurrence) -> Facts {
     let given = layer.hidden.map_or(Dim::Unknown, Dim::Known);
     let hidden = same(&dims_of_rank(weights, 3)?[2], &given)?;
     let ways = Dim::Known(layer.directions);
+    check_weights(inputs, &dims[2], &ways)?;
     let (all, last) = if layer.batch_first {
         let (batch, steps) = (&dims[0], &dims[1]);
         (listed(&[batch, steps, &ways, &hidden]), listed(&[batch, &ways, &hidden]))
@@ -23,6 +24,20 @@ pub(super) fn recurrent(inputs: &Inputs<'_>, layer: Recurrence) -> Facts {
     };
     let last = made(x.dtype, Some(last));
     Ok(vec![made(x.dtype, Some(all)), last.clone(), last])
+}
+
+/// An error if weights and biases of a layer do not fit its input, its ways and each other.
+fn check_weights(inputs: &Inputs<'_>, input: &Dim, ways: &Dim) -> Result<(), String> {
+    let (w, r) = (dims_of_rank(operand(inputs, 1)?, 3)?, dims_of_rank(operand(inputs, 2)?, 3)?);
+    for (found, wanted) in [(&w[0], ways), (&r[0], ways), (&w[1], &r[1]), (&w[2], input)] {
+        same(found, wanted)?;
+    }
+    if let Some(bias) = optional(inputs, 3) {
+        let bias = dims_of_rank(bias, 2)?;
+        same(&bias[0], ways)?;
+        same(&bias[1], &times(&w[1], &Dim::Known(2)))?;
+    }
+    Ok(())
 }
 
 /// These dims.

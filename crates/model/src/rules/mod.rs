@@ -16,6 +16,7 @@ mod places;
 mod products;
 #[cfg(test)]
 mod tests;
+mod types;
 mod views;
 mod windows;
 
@@ -34,11 +35,13 @@ pub(crate) fn outputs(
     inputs: &Inputs<'_>,
     outputs: usize,
 ) -> Result<Vec<Fact>, String> {
+    types::check(operator, inputs)?;
     let mut facts = match operator {
         Operator::Unary(function) => elementwise::unary(*function, inputs),
         Operator::Binary(function) => elementwise::binary(*function, inputs),
         Operator::Variadic(_) => elementwise::variadic(inputs),
         Operator::Where => elementwise::choice(inputs),
+        Operator::Clip => elementwise::clip(inputs),
         Operator::Cast(dtype) => elementwise::cast(inputs, Some(*dtype)),
         Operator::CastLike => elementwise::cast_like(inputs),
         Operator::BitCast(dtype) => elementwise::bit_cast(inputs, *dtype),
@@ -47,11 +50,8 @@ pub(crate) fn outputs(
         Operator::DynamicQuantize => elementwise::dynamic_quantize(inputs),
         Operator::Dropout => elementwise::dropout(inputs),
         Operator::Identity
-        | Operator::Clip
         | Operator::ReverseSequence
         | Operator::Trilu
-        | Operator::ScatterElements { .. }
-        | Operator::ScatterNd
         | Operator::TensorScatter
         | Operator::Cumulate { .. }
         | Operator::Softmax
@@ -88,6 +88,8 @@ pub(crate) fn outputs(
         Operator::Gather { axis } => places::gather(inputs, *axis),
         Operator::GatherElements { axis } => places::gather_elements(inputs, *axis),
         Operator::GatherNd { batch_dims } => places::gather_nd(inputs, *batch_dims),
+        Operator::ScatterElements { axis } => places::scatter_elements(inputs, *axis),
+        Operator::ScatterNd => places::scatter_nd(inputs),
         Operator::OneHot { axis } => places::one_hot(inputs, *axis),
         Operator::NonZero => places::non_zero(inputs),
         Operator::Compress { axis } => places::compress(inputs, *axis),
@@ -103,7 +105,8 @@ pub(crate) fn outputs(
         }
         Operator::Einsum { equation } => einsum::einsum(inputs, equation),
 
-        Operator::Conv(conv) | Operator::DeformConv(conv) => windows::conv(inputs, conv),
+        Operator::Conv(conv) => windows::conv(inputs, conv, 2),
+        Operator::DeformConv(conv) => windows::conv(inputs, conv, 3),
         Operator::ConvInteger(conv) => windows::conv_integer(inputs, conv),
         Operator::QuantizedConv(conv) => windows::quantized_conv(inputs, conv),
         Operator::ConvTranspose { conv, output_padding, output_dims } => {

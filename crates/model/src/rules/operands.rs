@@ -1,6 +1,6 @@
 //! What rules read of operands, and the facts they make.
 
-use plimsoll_graph::shape::dims::{MOST_AXES, axes_of};
+use plimsoll_graph::shape::dims::{MOST_AXES, agreed, axes_of, count, shown};
 use plimsoll_graph::{Dim, Dtype, Fact, Int, Shape};
 
 use super::Inputs;
@@ -43,6 +43,47 @@ pub(super) fn length(fact: &Fact) -> Dim {
         Some([length]) => length.clone(),
         _ => Dim::Unknown,
     }
+}
+
+/// An error if an operand, where it is there, is not one axis of so many.
+pub(super) fn check_length(inputs: &Inputs<'_>, index: usize, dim: &Dim) -> Result<(), String> {
+    let Some(fact) = optional(inputs, index) else { return Ok(()) };
+    let found = dims_of_rank(fact, 1)?;
+    if agreed(&found[0], dim).is_some() {
+        return Ok(());
+    }
+    let (found, wanted) = (shown(&found[0]), shown(dim));
+    Err(format!("operand {index} has {found} elements, not {wanted}"))
+}
+
+/// An error if an operand, where it is there, is not one element.
+pub(super) fn check_single(inputs: &Inputs<'_>, index: usize) -> Result<(), String> {
+    match optional(inputs, index).and_then(Fact::dims).map(count) {
+        Some(Dim::Known(elements)) if elements != 1 => {
+            Err(format!("operand {index} has {elements} elements, not 1"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// An error if an operand, where it is there, does not broadcast to these dims.
+pub(super) fn check_broadcasts_to(
+    inputs: &Inputs<'_>,
+    index: usize,
+    dims: &[Dim],
+) -> Result<(), String> {
+    let Some(from) = optional(inputs, index).and_then(Fact::dims) else { return Ok(()) };
+    let more = dims.len().checked_sub(from.len());
+    let fits = |(from, to): (&Dim, &Dim)| match from {
+        Dim::Known(1) | Dim::AtMost(_) | Dim::Unknown => true,
+        Dim::Follows(expr) if expr.bounds().0 <= 1 => true,
+        from => agreed(from, to).is_some(),
+    };
+    if more.is_some_and(|more| from.iter().zip(&dims[more..]).all(fits)) {
+        return Ok(());
+    }
+    let (from, to) = (Shape(from.to_vec()), Shape(dims.to_vec()));
+    Err(format!("operand {index} is {from}, which does not broadcast to {to}"))
 }
 
 /// The numbers of an operand, if it is known how many there are.

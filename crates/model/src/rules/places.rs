@@ -6,7 +6,8 @@ use plimsoll_graph::{Dim, Dtype, Fact};
 use super::Inputs;
 use super::fill::truncated;
 use super::operands::{
-    Facts, dim_in, dims_of_rank, is_empty, length, like, made, operand, optional, scalar,
+    Facts, check_length, check_single, dim_in, dims_of_rank, is_empty, length, like, made, operand,
+    optional, scalar,
 };
 
 /// `x, indices`: slices of an axis.
@@ -61,9 +62,40 @@ pub(super) fn gather_nd(inputs: &Inputs<'_>, batch_dims: u64) -> Facts {
     }
 }
 
+/// `x, indices, updates`: one element each.
+pub(super) fn scatter_elements(inputs: &Inputs<'_>, axis: i64) -> Facts {
+    let (x, indices, updates) = (operand(inputs, 0)?, operand(inputs, 1)?, operand(inputs, 2)?);
+    if let Some(rank) = x.rank().or(indices.rank()) {
+        axis_of(axis, rank)?;
+        let (indices, updates) = (dims_of_rank(indices, rank)?, dims_of_rank(updates, rank)?);
+        indices
+            .iter()
+            .zip(&updates)
+            .try_for_each(|(place, update)| same(place, update).map(drop))?;
+    }
+    Ok(vec![like(x)])
+}
+
+/// `x, indices, updates`: slices at coordinates.
+pub(super) fn scatter_nd(inputs: &Inputs<'_>) -> Facts {
+    let (x, indices, updates) = (operand(inputs, 0)?, operand(inputs, 1)?, operand(inputs, 2)?);
+    if let (Some(dims), Some([places @ .., Dim::Known(coordinates)])) = (x.dims(), indices.dims()) {
+        let rest = usize::try_from(*coordinates).ok().and_then(|from| dims.get(from..));
+        let Some(rest) = rest else {
+            return Err(format!("{coordinates} coordinates for {} axes", dims.len()));
+        };
+        let wanted = [places, rest].concat();
+        let updates = dims_of_rank(updates, wanted.len())?;
+        wanted.iter().zip(&updates).try_for_each(|(dim, update)| same(dim, update).map(drop))?;
+    }
+    Ok(vec![like(x)])
+}
+
 /// `indices, depth, values`.
 pub(super) fn one_hot(inputs: &Inputs<'_>, axis: i64) -> Facts {
     let (indices, depth, values) = (operand(inputs, 0)?, operand(inputs, 1)?, operand(inputs, 2)?);
+    check_single(inputs, 1)?;
+    check_length(inputs, 2, &Dim::Known(2))?;
     let depth = match depth.floats() {
         Some([depth]) => truncated(*depth).map_or(Dim::Unknown, Dim::Known),
         Some(_) => Dim::Unknown,
@@ -134,6 +166,7 @@ pub(super) fn unique(inputs: &Inputs<'_>, axis: Option<i64>) -> Facts {
 /// `x, k` to `values, indices`.
 pub(super) fn top_k(inputs: &Inputs<'_>, axis: i64) -> Facts {
     let (x, k) = (operand(inputs, 0)?, operand(inputs, 1)?);
+    check_single(inputs, 1)?;
     let k = dim_in(scalar(k))?;
     let mut values = like(x);
     if let Some(shape) = &mut values.shape {
@@ -150,6 +183,7 @@ pub(super) fn top_k(inputs: &Inputs<'_>, axis: i64) -> Facts {
 pub(super) fn non_max_suppression(inputs: &Inputs<'_>) -> Facts {
     let boxes = dims_of_rank(operand(inputs, 0)?, 3)?;
     let scores = dims_of_rank(operand(inputs, 1)?, 3)?;
+    same(&boxes[2], &Dim::Known(4))?;
     let (batch, boxes) = (same(&boxes[0], &scores[0])?, same(&boxes[1], &scores[2])?);
     let found = match optional(inputs, 2).filter(|most| !is_empty(most)) {
         None => Dim::Known(0),

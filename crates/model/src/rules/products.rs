@@ -4,7 +4,7 @@ use plimsoll_graph::shape::dims::{agreed, broadcast, shown};
 use plimsoll_graph::{Dim, Dtype, Fact};
 
 use super::Inputs;
-use super::operands::{Facts, dims_of_rank, made, operand, optional};
+use super::operands::{Facts, check_broadcasts_to, dims_of_rank, made, operand, optional};
 
 /// As numpy's.
 pub(super) fn matmul(inputs: &Inputs<'_>) -> Facts {
@@ -66,7 +66,9 @@ pub(super) fn gemm(inputs: &Inputs<'_>, transpose_a: bool, transpose_b: bool) ->
     let (rows, inner_a) = turned(a, transpose_a)?;
     let (inner_b, columns) = turned(b, transpose_b)?;
     fits(&inner_a, &inner_b)?;
-    Ok(vec![made(a.dtype.or(b.dtype), Some(vec![rows, columns]))])
+    let dims = vec![rows, columns];
+    check_broadcasts_to(inputs, 2, &dims)?;
+    Ok(vec![made(a.dtype.or(b.dtype), Some(dims))])
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! `-` an operand that is absent. Elements are in braces: `i64[3]{2, 0..5, ?}`, `f32[1]{0.5}`.
 
 mod hostile;
+mod misfit;
 
 use plimsoll_graph::{Class, Dim, Dtype, Int, Numbers, Shape};
 

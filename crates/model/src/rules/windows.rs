@@ -6,7 +6,7 @@ use plimsoll_graph::shape::dims::{
 use plimsoll_graph::{Dim, Dtype, Fact};
 
 use super::Inputs;
-use super::operands::{Facts, dims_in, dims_of_rank, like, made, operand, optional};
+use super::operands::{Facts, check_length, dims_in, dims_of_rank, like, made, operand, optional};
 use crate::model::{Convolution, Padding, Pool, Windows};
 
 /// How windows lie along one axis.
@@ -217,10 +217,17 @@ fn convolved(x: &Fact, w: &Fact, conv: &Convolution) -> Result<Option<Vec<Dim>>,
     Ok(Some(dims))
 }
 
-/// `x, w, …`.
-pub(super) fn conv(inputs: &Inputs<'_>, conv: &Convolution) -> Facts {
+/// `x, w, …`, with a bias among them.
+pub(super) fn conv(inputs: &Inputs<'_>, conv: &Convolution, bias: usize) -> Facts {
     let (x, w) = (operand(inputs, 0)?, operand(inputs, 1)?);
-    Ok(vec![made(x.dtype.or(w.dtype), convolved(x, w, conv)?)])
+    let dims = convolved(x, w, conv)?;
+    check_bias(inputs, bias, dims.as_deref())?;
+    Ok(vec![made(x.dtype.or(w.dtype), dims)])
+}
+
+/// An error if there is not one bias for each channel of an output.
+fn check_bias(inputs: &Inputs<'_>, bias: usize, output: Option<&[Dim]>) -> Result<(), String> {
+    output.map_or(Ok(()), |dims| check_length(inputs, bias, &dims[1]))
 }
 
 /// `x, w, zero x?, zero w?`.
@@ -232,6 +239,7 @@ pub(super) fn conv_integer(inputs: &Inputs<'_>, conv: &Convolution) -> Facts {
 /// `x, scale, zero, w, scale, zero, scale, zero, bias?`.
 pub(super) fn quantized_conv(inputs: &Inputs<'_>, conv: &Convolution) -> Facts {
     let dims = convolved(operand(inputs, 0)?, operand(inputs, 3)?, conv)?;
+    check_bias(inputs, 8, dims.as_deref())?;
     Ok(vec![made(optional(inputs, 7).and_then(|zero| zero.dtype), dims)])
 }
 
@@ -250,6 +258,7 @@ pub(super) fn conv_transpose(
     let group = groups(conv)?;
     divides(group, &same(&x[1], &w[0])?)?;
     let mut dims = vec![x[0].clone(), times(&w[1], &Dim::Known(group))];
+    check_bias(inputs, 2, Some(&dims))?;
     let axes = lanes.len();
     for given in [Some(output_padding).filter(|more| !more.is_empty()), output_dims] {
         if let Some(given) = given.filter(|given| given.len() != axes) {
@@ -311,6 +320,9 @@ pub(super) fn max_unpool(inputs: &Inputs<'_>, windows: &Windows) -> Facts {
     let x = operand(inputs, 0)?;
     let rank = windows.kernel.len() + 2;
     let dims = dims_of_rank(x, rank)?;
+    for (dim, place) in dims.iter().zip(&dims_of_rank(operand(inputs, 1)?, rank)?) {
+        same(dim, place)?;
+    }
     if let Some(wanted) = optional(inputs, 2) {
         let wanted = dims_in(wanted)?.unwrap_or_else(|| vec![Dim::Unknown; rank]);
         if wanted.len() != rank {

@@ -51,7 +51,7 @@ fn formulas_that_do_not_fit_are_errors() {
         (sum("ij->i"), "f32[2]", "error: 2 letters for 1 axes"),
         (sum("i->i"), "f32[2, 3]", "error: 1 letters for 2 axes"),
         (sum("...ij->i"), "f32[2]", "error: 2 letters for 1 axes"),
-        (sum("ij,jk->ik"), "f32[2, 3]; f32[4, 5]", "error: 3 against 4 for `j`"),
+        (sum("ij,jk->ik"), "f32[2, 3]; f32[4, 5]", "error: 3 and 4 do not broadcast for `j`"),
         (sum("i->j"), "f32[2]", "error: `j` only in the output"),
         (sum("i->ii"), "f32[2]", "error: `i` twice in the output"),
         (sum("i.j->i"), "f32[2, 2]", "error: `.` in `i.j`"),

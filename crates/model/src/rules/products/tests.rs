@@ -17,7 +17,7 @@ fn matrices_are_multiplied() {
         (product(), "f32; f32[3, 4]", "f32"),
         (product(), "f32[2, 4]; f32[5, 2]", "error: 4 columns times 5 rows"),
         (product(), "f32[2, 1]; f32[5, 2]", "error: 1 columns times 5 rows"),
-        (product(), "f32[2, 2, 3]; f32[3, 3, 4]", "error: 2 against 3"),
+        (product(), "f32[2, 2, 3]; f32[3, 3, 4]", "error: 2 and 3 do not broadcast"),
         (product(), "f32[]; f32[3, 4]", "error: a scalar times a matrix"),
         (product(), "f32[3]; f32[]", "error: a matrix times a scalar"),
         (Operator::MatMulInteger, "u8[2, 3]; i8[3, 4]", "i32[2, 4]"),

@@ -113,7 +113,7 @@ fn dims_are_widened() {
         (Operator::Expand, "f32[3, 1]; i64[2]{0..3, 0..9}", "f32[3, <=9]"),
         (Operator::Expand, "f32[3, 1]; i64[1]", "f32[3, ?]"),
         (Operator::Expand, "f32[3, 1]; i64", "f32"),
-        (Operator::Expand, "f32[3]; i64[1]{4}", "error: 3 against 4"),
+        (Operator::Expand, "f32[3]; i64[1]{4}", "error: 3 and 4 do not broadcast"),
     ]);
 }
 

@@ -35,8 +35,8 @@ pub(super) fn check(facts: &Facts, uses: &[Use], order: &Order, found: &mut Vec<
             for read in of_root.iter().filter(|used| used.kind == AccessKind::Read) {
                 let done = writes().filter(|write| before(write, read)).map(|w| w.span);
                 // Those that are not before it are said to race with it already.
-                let races = |write: &&Use| !before(write, read) && write.step != read.step;
-                let raced = writes().filter(races).map(|w| w.span);
+                let is_open = |write: &&Use| !before(write, read) && write.step != read.step;
+                let raced = writes().filter(is_open).map(|w| w.span);
                 for span in uncovered(read.span, done.chain(raced)) {
                     let at = facts.region(read.space, span);
                     let (step, value) = (read.step, read.value);
