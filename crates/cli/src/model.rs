@@ -38,7 +38,7 @@ use crate::kind::Wanted;
 use crate::output;
 
 /// A little network, for those who have no model at hand.
-const SAMPLE: &[u8] = include_bytes!("../../../corpus/models/sample.onnx");
+const SAMPLE: &[u8] = include_bytes!("../samples/plan.onnx");
 
 /// A model as it was read.
 enum Read {
