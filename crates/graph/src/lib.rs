@@ -41,3 +41,10 @@ pub use op::{Cut, Op};
 pub use scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
 pub use shape::{Dim, Elements, Expr, Fact, Int, Numbers, Shape};
 pub use width::{UnknownWidth, Width};
+
+/// The pages whose examples are run as tests.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../docs/guides/one-allocation.md")]
+    struct OneAllocation;
+}

@@ -66,6 +66,4 @@ pub use verify::{Rejected, VerifiedPlan, Violation, verify, violations};
 mod pages {
     #[doc = include_str!("../../../docs/guides/runtime.md")]
     struct Runtime;
-    #[doc = include_str!("../../../docs/guides/one-allocation.md")]
-    struct OneAllocation;
 }

@@ -211,7 +211,7 @@ impl fmt::Display for OptionsError {
                 write!(f, "the alignment of bank {bank:?} is 0: it is at least 1")
             }
             OptionsError::UnknownNoShare(value) => {
-                write!(f, "{value} is to be no_share, and does not exist")
+                write!(f, "{value} is to be kept from sharing, and does not exist")
             }
         }
     }

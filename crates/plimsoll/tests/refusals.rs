@@ -37,12 +37,12 @@ fn an_alignment_is_at_least_1() {
 }
 
 #[test]
-fn what_is_apart_exists() {
+fn what_is_kept_from_sharing_exists() {
     let (program, x, _) = two_steps();
     let mut options = Options::default();
     options.no_share = NoShare::Values(vec![x, ValueId(7)]);
     let error = refused(&program, &options);
-    assert_eq!(error.to_string(), format!("{} is to be apart, and does not exist", ValueId(7)));
+    assert_eq!(error.to_string(), format!("{} is to be kept from sharing, and does not exist", ValueId(7)));
 }
 
 #[test]

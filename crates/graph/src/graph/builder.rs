@@ -14,7 +14,7 @@ use crate::shape::Shape;
 /// A graph that is being made.
 ///
 /// ```
-/// use plimsoll::{Dtype, GraphBuilder, Op};
+/// use plimsoll_graph::{Dtype, GraphBuilder, Op};
 ///
 /// let mut graph = GraphBuilder::new();
 /// let x = graph.input("x", Dtype::F32, [16])?;
@@ -22,7 +22,7 @@ use crate::shape::Shape;
 /// graph.output(y);
 /// let graph = graph.finish()?;
 /// assert_eq!(graph.nodes().len(), 1);
-/// # Ok::<(), plimsoll::GraphError>(())
+/// # Ok::<(), plimsoll_graph::GraphError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct GraphBuilder {

@@ -11,10 +11,10 @@
 //! z = relu(y)
 //! output z
 //! "#;
-//! let graph = plimsoll::text::parse(text)?;
+//! let graph = plimsoll_graph::text::parse(text)?;
 //! assert_eq!(graph.nodes().len(), 2);
-//! assert_eq!(plimsoll::text::parse(&plimsoll::text::print(&graph))?, graph);
-//! # Ok::<(), plimsoll::text::TextError>(())
+//! assert_eq!(plimsoll_graph::text::parse(&plimsoll_graph::text::print(&graph))?, graph);
+//! # Ok::<(), plimsoll_graph::text::TextError>(())
 //! ```
 //!
 //! # Grammar
