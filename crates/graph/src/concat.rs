@@ -207,7 +207,7 @@ impl<'g> Rules<'g> {
                 }
             }
             for overwrite in &node.overwrites {
-                declared[overwrite.output.index()] = true;
+                declared[overwrite.output.index()] |= overwrite.must;
                 declared[overwrite.input.index()] |= overwrite.must;
             }
             for other in &node.after {

@@ -29,7 +29,10 @@ pub(crate) fn best_attempt(
     quick.pack.work = Some(0);
     let mut best: Option<Attempt> = None;
     let mut refused: Option<Box<NoRoom>> = None;
-    for policy in [Policy::Any, Policy::SameSize, Policy::Must] {
+    for policy in [Policy::Any, Policy::Alone, Policy::SameSize, Policy::Must] {
+        if policy == Policy::Alone && best.as_ref().is_some_and(|b| b.families.coalesced == 0) {
+            continue;
+        }
         if policy == Policy::SameSize
             && best.as_ref().is_some_and(|b| b.is_even(case.checked, options))
         {
@@ -110,9 +113,11 @@ impl Attempt {
     fn is_even(&self, checked: &Checked<'_>, options: &Options) -> bool {
         let bytes = |value: ValueId| reserved(checked, value, options);
         let taken = self.families.took_over.iter().enumerate();
-        taken
-            .filter_map(|(output, input)| Some((ValueId::new(output), (*input)?)))
-            .all(|(output, input)| bytes(output) == bytes(checked.roots[input.index()].root))
+        // Two families that became one may keep bytes between them.
+        self.families.coalesced == 0
+            && taken
+                .filter_map(|(output, input)| Some((ValueId::new(output), (*input)?)))
+                .all(|(output, input)| bytes(output) == bytes(checked.roots[input.index()].root))
     }
 
     /// How many values took over others: if none did, less sharing changes nothing.

@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 
 use plimsoll_pack::{Conflicts, Gap, Life, Span};
 
-use crate::align::common_multiple;
 use crate::home::Home;
 use crate::ids::{StepId, ValueId};
 use crate::liveness::{LiveBytes, Liveness, Need, whole};
@@ -90,17 +89,11 @@ fn sizes(
         if !matches!(homes[value.index()], Home::Packed | Home::Kept) {
             continue;
         }
-        let info = &checked.values[value.index()];
         let rooted = checked.roots[value.index()];
         let (head, at) = families.member[rooted.root.index()];
-        let align = match info.align {
-            Some(align) => align,
-            None if checked.is_root(value) => options.align,
-            None => 1,
-        };
-        let (size, common) = &mut sizes[head.index()];
+        let (size, align) = &mut sizes[head.index()];
         *size = (*size).max(at + whole(checked, value, options).hi);
-        *common = common_multiple(*common, align);
+        *align = families.align[head.index()];
     }
     sizes
 }

@@ -4,13 +4,17 @@
 //! bytes, whatever took over theirs, and so on. An output joins the family of an input where the
 //! step declares that it may (or must), the bytes that it would take are needed by nobody else any
 //! more, they are ours to give, and it fits. What is left of the input behind a smaller output is
-//! free, since needs are by bytes.
+//! free, since needs are by bytes. An output that shares its storage with others already, as a part
+//! of a concat does, brings them with it: two families become one, see [`coalesce`].
 //!
 //! Refusing is always allowed, except where the program says *must*; [`Policy`] says how much is
-//! refused. Cost: O(overwrites × needs of a family that are still open).
+//! refused. Cost: O(overwrites × needs of a family that are still open), where outputs are alone.
+
+mod coalesce;
 
 use plimsoll_pack::Span;
 
+use crate::align::common_multiple;
 use crate::home::Home;
 use crate::ids::{StepId, ValueId};
 use crate::liveness::{Need, guard};
@@ -24,6 +28,8 @@ use crate::validate::{Checked, Fault, ProgramError};
 pub(crate) enum Policy {
     /// Whatever may.
     Any,
+    /// Only by outputs that share their storage with nobody yet: no two families become one.
+    Alone,
     /// Only where input and output are equally large: nothing is held back for a smaller output.
     SameSize,
     /// Only what must.
@@ -38,6 +44,12 @@ pub(crate) struct Families {
     pub(crate) took_over: Vec<Option<ValueId>>,
     /// What each family needs; by head.
     pub(crate) needs: Vec<Vec<Need>>,
+    /// How often two families became one.
+    pub(crate) coalesced: usize,
+    /// The roots of each family but for the head; by head.
+    joined: Vec<Vec<ValueId>>,
+    /// What the first byte of each family is a multiple of; by head.
+    pub(crate) align: Vec<u64>,
 }
 
 /// Decides who takes over what.
@@ -50,7 +62,14 @@ pub(crate) fn families(
 ) -> Result<Families, ProgramError> {
     let member = checked.value_ids().map(|v| (v, 0)).collect();
     let open = needs.iter().map(|n| (0..n.len()).collect()).collect();
-    let families = Families { member, took_over: vec![None; checked.values.len()], needs };
+    let families = Families {
+        member,
+        took_over: vec![None; checked.values.len()],
+        needs,
+        coalesced: 0,
+        joined: vec![Vec::new(); checked.values.len()],
+        align: aligns(checked, options),
+    };
     let horizon = horizon(checked, &families.needs);
     let mut deciding = Deciding { checked, homes, options, policy, families, open, horizon };
     for step in &checked.schedule {
@@ -90,11 +109,14 @@ impl Deciding<'_, '_> {
 
     /// Lets the output take over the input's bytes if that is allowed.
     fn decide(&mut self, step: StepId, overwrite: &Overwrite) -> bool {
+        if !overwrite.must && !self.is_alone(overwrite.output) {
+            return self.coalesce(step, overwrite);
+        }
         let Some(span) = self.target(overwrite) else { return false };
         let (head, at) = self.place_of(overwrite.input);
         let output = overwrite.output;
         let needs = &self.families.needs[output.index()];
-        let Some(begin) = needs.iter().map(|n| n.live.start).min() else { return false };
+        let Some((begin, end)) = hull(needs) else { return false };
         let family = &self.families.needs[head.index()];
         let (in_order, horizon) = (self.checked.order.is_none(), self.horizon[step.index()]);
         self.open[head.index()].retain(|i| !in_order || family[*i].live.end > horizon);
@@ -103,7 +125,8 @@ impl Deciding<'_, '_> {
         let free = self.open[head.index()].iter().map(|i| &family[*i]).all(|need| {
             // Out of order nobody can say which bytes are needed first: the whole family counts,
             // and over in the schedule is not over.
-            let apart = in_order && (!need.span.meets(span) || need.live.end <= begin);
+            let apart = need.live.end <= begin || need.live.start >= end;
+            let apart = in_order && (!need.span.meets(span) || apart);
             apart
                 || need.is_fill()
                 || in_step
@@ -125,13 +148,12 @@ impl Deciding<'_, '_> {
             (&self.checked.values[output.index()], &self.checked.values[input.index()]);
         let allowed = must
             || match self.policy {
-                Policy::Any => self.options.in_place,
+                Policy::Any | Policy::Alone => self.options.in_place,
                 Policy::SameSize => self.options.in_place && out.bytes == into.bytes,
                 Policy::Must => false,
             };
         // Only a value of its own that nobody has a claim on can move in, and only once.
-        let movable =
-            self.checked.is_root(output) && self.families.took_over[output.index()].is_none();
+        let movable = self.is_alone(output);
         let ours = match (&self.homes[input.index()], &self.homes[output.index()]) {
             (Home::Packed, Home::Packed) => true,
             (Home::Kept, Home::Packed) | (Home::External, Home::External) => must,
@@ -142,13 +164,21 @@ impl Deciding<'_, '_> {
             _ => false,
         };
         let (_, at) = self.place_of(input);
-        let align = out.align.unwrap_or(self.options.align);
+        let align = self.families.align[output.index()];
         let guarded = guard(self.checked, output, self.options);
         // What is written behind the end of the output may be what the step still reads.
         let stretch = self.checked.roots[input.index()].rows.is_none();
         let fits = guarded == 0 && out.bytes <= into.bytes && stretch;
         (allowed && movable && ours && fits && at.is_multiple_of(align))
             .then(|| Span::new(at, at + out.bytes))
+    }
+
+    /// Whether a value shares its storage with nobody but views of it.
+    fn is_alone(&self, value: ValueId) -> bool {
+        let families = &self.families;
+        self.checked.is_root(value)
+            && families.member[value.index()].0 == value
+            && families.joined[value.index()].is_empty()
     }
 
     /// The family of a value, and where in it the value begins.
@@ -183,6 +213,10 @@ impl Deciding<'_, '_> {
     fn join(&mut self, output: ValueId, head: ValueId, at: u64, input: ValueId) {
         self.families.took_over[output.index()] = Some(input);
         self.families.member[output.index()] = (head, at);
+        self.families.joined[head.index()].push(output);
+        let align = self.families.align[output.index()];
+        self.families.align[head.index()] =
+            common_multiple(self.families.align[head.index()], align);
         for mut need in std::mem::take(&mut self.families.needs[output.index()]) {
             need.span = need.span.shifted(at);
             self.open[head.index()].push(self.families.needs[head.index()].len());
@@ -190,6 +224,18 @@ impl Deciding<'_, '_> {
         }
         self.open[output.index()].clear();
     }
+}
+
+/// What the first byte of every root is a multiple of; by root. Views have wishes too.
+fn aligns(checked: &Checked<'_>, options: &Options) -> Vec<u64> {
+    let mut aligns = vec![1; checked.values.len()];
+    for value in checked.value_ids() {
+        let own = checked.is_root(value).then_some(options.align);
+        let align = checked.values[value.index()].align.or(own).unwrap_or(1);
+        let root = &mut aligns[checked.roots[value.index()].root.index()];
+        *root = common_multiple(*root, align);
+    }
+    aligns
 }
 
 /// The earliest moment at which any output of a step or of a later one begins; by step.

@@ -144,7 +144,7 @@ impl Lowering<'_> {
         let value = |value: ValueId| self.graph.value(value);
         let dense = |value: ValueId| self.sizes.is_dense(value);
         let windowed = node.windows.iter().any(|w| w.value == input || w.value == output);
-        let alias = self.aliases.resolve(input);
+        let (alias, made) = (self.aliases.resolve(input), self.aliases.resolve(output));
         let clashes = |other: ValueId| {
             let at = self.aliases.resolve(other);
             let same = at == alias && self.sizes.bytes(other) == self.sizes.bytes(input);
@@ -153,7 +153,8 @@ impl Lowering<'_> {
         };
         !value(output).elided
             && !value(input).elided
-            && self.aliases.view(output).is_none()
+            && made.root != alias.root
+            && made.rows.is_none()
             && alias.rows.is_none()
             && dense(output)
             && dense(input)
