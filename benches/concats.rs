@@ -43,7 +43,7 @@ fn main() {
         let start = Instant::now();
         let joined = join_concats(&graph, &LoweringOptions::default(), &Options::default());
         let seconds = start.elapsed().as_secs_f64();
-        let concats = graph.nodes().iter().filter(|node| node.op.family() == "concat").count();
+        let concats = graph.nodes().iter().filter(|node| node.op.class() == "concat").count();
         let (before, after) = (arena(&graph), arena(&joined.graph));
         println!(
             "| {name} | {concats} | {} | {} | {before} | {after} | {:.3} | {} | {} | {seconds:.2} |",

@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use order_graphs::{random, transformer, vocoder};
 use order_rules::Rules;
-use plimsoll::{Apart, Execution, Options, OrderEffort, Plan, Schedule, plan, search_order};
+use plimsoll::{Execution, NoShare, Options, OrderEffort, Plan, Schedule, plan, search_order};
 use plimsoll_graph::{
     Graph, Kernels, LoweringOptions, NodeId, Preset, ScheduledGraph, training_json,
 };
@@ -49,7 +49,7 @@ fn orders() {
         let graph = make(Execution::Partial);
         let partial = planned(&graph, Preset::Standard, &Options::default());
         let mut pinned = Options::default();
-        pinned.apart = Apart::Everything;
+        pinned.apart = NoShare::Everything;
         let pinned = arena(&planned(&graph, Preset::Standard, &pinned).plan);
         let (bound, in_order) = (in_order.plan.derivation.lower_bound_bytes, arena(&in_order.plan));
         let partial = arena(&partial.plan);

@@ -50,7 +50,7 @@ pub(crate) fn parse_guards(text: &str) -> Result<Boundary<u64>, String> {
 }
 
 /// The kinds that are placed, for a plan to tell.
-pub(crate) fn told_place(place: Boundary<bool>) -> Value {
+pub(crate) fn recorded_place(place: Boundary<bool>) -> Value {
     let kinds = [
         ("inputs", place.inputs),
         ("params", place.params),
@@ -62,7 +62,7 @@ pub(crate) fn told_place(place: Boundary<bool>) -> Value {
 }
 
 /// The guards, for a plan to tell.
-pub(crate) fn told_guards(guards: &Boundary<u64>) -> Value {
+pub(crate) fn recorded_guards(guards: &Boundary<u64>) -> Value {
     let Boundary { inputs, params, constants, outputs } = guards;
     json!({"inputs": inputs, "params": params, "constants": constants, "outputs": outputs})
 }
@@ -99,7 +99,7 @@ mod tests {
         assert!(parse_guards("inputs=64,128").is_err());
         assert!(parse_guards("weights=64").is_err());
         assert!(parse_guards("inputs=-1").is_err());
-        assert_eq!(read_guards(&told_guards(&some)), Some(some));
+        assert_eq!(read_guards(&recorded_guards(&some)), Some(some));
         assert_eq!(read_guards(&json!({})), Some(all(0)));
         for wrong in [json!(128), json!({"weights": 1}), json!({"inputs": -1})] {
             assert_eq!(read_guards(&wrong), None, "{wrong}");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use plimsoll::{Apart, BankSpec, Boundary, Options, Told};
+use plimsoll::{BankSpec, Boundary, NoShare, Options, Recorded};
 use plimsoll_graph::{Graph, Selector, no_reuse, selected_nodes};
 use serde_json::{Value, json};
 
@@ -129,14 +129,14 @@ impl ChoiceArgs {
     }
 
     /// What is kept apart in a graph.
-    pub(crate) fn apart(&self, graph: &Graph) -> Result<Apart> {
+    pub(crate) fn no_share(&self, graph: &Graph) -> Result<NoShare> {
         let selectors = match &self.no_reuse {
-            None => return Ok(Apart::Nothing),
-            Some(NoReuse::Everything) => return Ok(Apart::Everything),
+            None => return Ok(NoShare::Nothing),
+            Some(NoReuse::Everything) => return Ok(NoShare::Everything),
             Some(NoReuse::Of(selectors)) => selectors,
         };
         check_kinds(graph, selectors, "--no-reuse")?;
-        Ok(Apart::Values(no_reuse(graph, selectors)))
+        Ok(NoShare::Values(no_reuse(graph, selectors)))
     }
 
     /// Whether every value is to have bytes of its own.
@@ -156,12 +156,12 @@ impl ChoiceArgs {
     }
 
     /// Tells the options in a plan.
-    pub(crate) fn tell(&self, options: &Options, told: &mut Told) {
+    pub(crate) fn tell(&self, options: &Options, told: &mut Recorded) {
         let mut tell = |key: &str, value: Value| told.insert(key.to_owned(), value);
         tell("align", json!(options.align));
-        tell("place", boundary::told_place(options.place));
+        tell("place", boundary::recorded_place(options.place));
         tell("reclaim_inputs", json!(options.reclaim_inputs));
-        tell("guards", boundary::told_guards(&options.guards));
+        tell("guards", boundary::recorded_guards(&options.guards));
         tell("min_slot", json!(options.min_slot));
         tell("in_place", json!(options.in_place));
         match &self.no_reuse {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
-use plimsoll::{Apart, Execution, Program, Totals};
+use plimsoll::{Execution, NoShare, Program, Totals};
 use plimsoll_pack::csv::Table;
 use plimsoll_pack::{Algorithm, Effort, Options, Status, solve_watched};
 
@@ -375,7 +375,7 @@ impl Subject<'_> {
         let mut variant = self.clone();
         variant.lowering = self.lowering.variant(sequence, sharing);
         if sharing == Sharing::None {
-            variant.options.apart = Apart::Everything;
+            variant.options.no_share = NoShare::Everything;
         }
         variant
     }

@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
-use plimsoll::{Options, OrderEffort, Told};
+use plimsoll::{Options, OrderEffort, Recorded};
 use plimsoll_graph::advise::Case;
 use plimsoll_graph::training_json::TrainingJsonError;
 use plimsoll_graph::{
     Best, Graph, Kernels, LoweringError, LoweringOptions, Preset, ScheduledGraph, Selector, Tries,
-    Width, best_watched, joined_as_told, order_by_names, text, training_json,
+    Width, best_watched, joined_as_recorded, order_by_names, text, training_json,
 };
 use plimsoll_model::Model;
 use plimsoll_onnx::{OnnxError, OnnxFile};
@@ -207,7 +207,7 @@ enum Order {
 impl ModelArgs {
     /// What the arguments mean.
     pub(crate) fn resolve(&self) -> Result<Lowering> {
-        let mut lowering = self.or_as_told(&Told::new(), &Source::Sample)?;
+        let mut lowering = self.or_as_told(&Recorded::new(), &Source::Sample)?;
         if self.order.is_none() {
             lowering.order = Order::Searched { fast: false };
         }
@@ -216,7 +216,7 @@ impl ModelArgs {
     }
 
     /// The same; where they say nothing, what a plan tells.
-    pub(crate) fn or_as_told(&self, told: &Told, plan: &Source) -> Result<Lowering> {
+    pub(crate) fn or_as_told(&self, told: &Recorded, plan: &Source) -> Result<Lowering> {
         let told = Said::from(told).with_context(|| format!("{plan}: options"))?;
         let (sizes, sizes_from) = match &self.sizes {
             Some(path) => {
@@ -304,7 +304,7 @@ enum ToldOrder {
 }
 
 impl Said {
-    fn from(told: &Told) -> Result<Self> {
+    fn from(told: &Recorded) -> Result<Self> {
         let object = Value::Object(told.clone().into_iter().collect());
         Ok(serde_json::from_value(object)?)
     }
@@ -359,7 +359,7 @@ impl Lowering {
     pub(crate) fn load_as_told(&self, source: &Source) -> Result<Loaded> {
         let mut loaded = self.load(source)?;
         let lowering = self.options();
-        let joined = joined_as_told(&loaded.graph, &lowering, &self.joined);
+        let joined = joined_as_recorded(&loaded.graph, &lowering, &self.joined);
         let (graph, joined) =
             joined.map_err(|error| anyhow!("{source}: options.joined: {error}"))?;
         loaded.graph = graph;
@@ -464,7 +464,7 @@ impl Lowering {
     }
 
     /// Tells what a plan has to say of its model.
-    pub(crate) fn tell(&self, told: &mut Told) {
+    pub(crate) fn tell(&self, told: &mut Recorded) {
         let mut tell = |key: &str, value: Value| {
             told.insert(key.to_owned(), value);
         };

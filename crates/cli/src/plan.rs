@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anstyle::AnsiColor;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use plimsoll::{Homeless, NoRoom, PLAN_FORMAT, Program, SharedLayout, Told};
+use plimsoll::{NoRoom, PLAN_FORMAT, Program, Recorded, SharedLayout, Unplaced};
 use plimsoll_report::{write_c_header, write_chrome_trace, write_map, write_rust_source};
 use serde_json::json;
 
@@ -208,7 +208,7 @@ impl Args {
         report: &PlanReport<'_>,
         subject: &Subject<'_>,
         device: &Device,
-        told: Told,
+        told: Recorded,
     ) -> Result<Answer> {
         let PlanReport { source, program, plan, .. } = *report;
         if output.format.wants_stretches()
@@ -261,7 +261,7 @@ fn refuse(
     source: &Source,
     program: &dyn Program,
     why: &NoRoom,
-    told: &Told,
+    told: &Recorded,
 ) -> Result<()> {
     let style = bold(AnsiColor::Red);
     let (word, refusal) = (if why.proven { "infeasible" } else { "not found" }, why.to_string());
@@ -288,7 +288,7 @@ fn refuse(
     Ok(())
 }
 
-fn write_infeasible(out: &mut dyn Write, why: &NoRoom, told: &Told) -> io::Result<()> {
+fn write_infeasible(out: &mut dyn Write, why: &NoRoom, told: &Recorded) -> io::Result<()> {
     let mut object = json!({
         "format": PLAN_FORMAT,
         "arena_bytes": null,
@@ -299,7 +299,7 @@ fn write_infeasible(out: &mut dyn Write, why: &NoRoom, told: &Told) -> io::Resul
         "options": told,
     });
     if !why.misfit.is_empty() {
-        let row = |one: &Homeless| {
+        let row = |one: &Unplaced| {
             let key = if one.is_scratch { "step" } else { "value" };
             json!({ key: one.name, "bytes": one.bytes })
         };

@@ -6,7 +6,7 @@
 use anyhow::{Result, anyhow};
 use clap::Args;
 use plimsoll::verify::VerifiedPlan;
-use plimsoll::{NoRoom, Options, PlanError, Told, plan_watched};
+use plimsoll::{NoRoom, Options, PlanError, Recorded, plan_watched};
 use plimsoll_graph::{Best, ScheduledGraph};
 use serde_json::json;
 
@@ -56,7 +56,7 @@ impl PlanningArgs {
         let Some(mut options) = choices.resolve()? else { return Ok(None) };
         let lowering = self.how_to_read.resolve()?;
         let loaded = lowering.load(&source)?;
-        options.apart = choices.apart(&loaded.graph)?;
+        options.no_share = choices.no_share(&loaded.graph)?;
         if let (Some(layout), Some(from)) = (&options.shared, choices.shared_source()) {
             shared::tell_plain_params(&loaded.graph, layout, &from);
         }
@@ -88,9 +88,9 @@ impl Improved<'_> {
     }
 
     /// What a plan has to say of its model and its options.
-    pub(crate) fn told(&self) -> Told {
+    pub(crate) fn told(&self) -> Recorded {
         let Subject { lowering, loaded, options, choices, .. } = &self.subject;
-        let mut told = Told::new();
+        let mut told = Recorded::new();
         lowering.tell(&mut told);
         choices.tell(options, &mut told);
         if !self.best.vanished.is_empty() {

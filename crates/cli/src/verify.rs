@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use plimsoll::verify::trace::TraceViolation;
 use plimsoll::verify::{trace, violations};
 use plimsoll::{
-    Boundary, FalseClaim, Options, Plan, Program, Told, false_claims, read_plan, unreserved,
+    Boundary, FalseClaim, Options, Plan, Program, Recorded, false_claims, read_plan, unreserved,
 };
 use plimsoll_model::range::Proof;
 use serde::{Deserialize, Serialize};
@@ -136,7 +136,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
 fn claims(
     program: &dyn Program,
     plan: &mut Plan,
-    told: &Told,
+    told: &Recorded,
     text: &str,
     args: &Args,
 ) -> Result<Vec<FalseClaim>> {
@@ -173,11 +173,11 @@ fn check_trace(program: &dyn Program, plan: &Plan, source: &Source) -> Result<Ve
 }
 
 /// The options that a plan tells of itself.
-fn told(text: &str) -> Result<Told> {
+fn told(text: &str) -> Result<Recorded> {
     #[derive(Deserialize)]
     struct Teller {
         #[serde(default)]
-        options: Told,
+        options: Recorded,
     }
     let teller: Teller = serde_json::from_str(text).context("not a plan")?;
     Ok(teller.options)

@@ -18,14 +18,15 @@
 //! so: values with an alignment, a guard or a size of their own stay where they are, and kernels
 //! that do not work in place either, whose nodes write bytes of their own, are left alone.
 
-mod told;
+mod recorded;
 
 use std::ops::ControlFlow;
 
 use plimsoll::{
-    AccessKind, Execution, Layout, Options, Pulse, Role, Rows, Storage, ValueId, View, arena_bytes,
+    AccessKind, Execution, Layout, Options, Pulse, Role, Storage, Strided, ValueId, View,
+    arena_bytes,
 };
-pub use told::{JoinError, joined_as_told};
+pub use recorded::{JoinError, joined_as_recorded};
 
 use crate::graph::{
     Aliases, End, Graph, GraphBuilder, GraphError, Kernels, Node, NodeId, Value, ValueFault,
@@ -314,7 +315,7 @@ pub(crate) struct Parts {
     /// How many rows each part has; one if the parts are stretches.
     pub(crate) rows: u64,
     /// From row to row.
-    pitch: u64,
+    stride: u64,
     pub(crate) list: Vec<Part>,
 }
 
@@ -329,7 +330,7 @@ pub(crate) struct Part {
 
 impl Parts {
     fn view(&self, of: ValueId, part: &Part) -> View {
-        let rows = Rows { bytes: part.bytes, pitch: self.pitch };
+        let rows = Strided { bytes: part.bytes, stride: self.stride };
         View { of, offset: part.offset, rows: (self.rows > 1).then_some(rows) }
     }
 }
@@ -350,7 +351,7 @@ pub(crate) fn parts(graph: &Graph, id: NodeId) -> Option<Parts> {
     }
     let output = graph.value(node.outputs[0]?);
     let rows: u64 = product(output.shape.known()?.get(..axis)?)?;
-    if rows == 0 || rows > Rows::MOST {
+    if rows == 0 || rows > Strided::MOST {
         return None;
     }
     let mut list = Vec::with_capacity(node.inputs.len());
@@ -367,8 +368,12 @@ pub(crate) fn parts(graph: &Graph, id: NodeId) -> Option<Parts> {
         list.push(Part { value: id, offset: bits / 8, bytes: (end - bits) / 8 });
         bits = end;
     }
-    let pitch = bits / 8;
-    (output.native_size().known() == pitch.checked_mul(rows)).then_some(Parts { rows, pitch, list })
+    let stride = bits / 8;
+    (output.native_size().known() == stride.checked_mul(rows)).then_some(Parts {
+        rows,
+        stride,
+        list,
+    })
 }
 
 /// The outputs of a split, a slice or a repetition as rows of the input.
@@ -388,12 +393,12 @@ fn row_views(graph: &Graph, id: NodeId) -> Option<Vec<(ValueId, View)>> {
     let part = |value: ValueId, axis: usize, start: u64, len: u64| {
         let inner = product(dims.get(axis + 1..)?)?;
         let size = |elements: u64| bytes(inner.checked_mul(elements)?);
-        let rows = Rows { bytes: size(len)?, pitch: size(*dims.get(axis)?)? };
+        let rows = Strided { bytes: size(len)?, stride: size(*dims.get(axis)?)? };
         let made = graph.value(value);
         let count = product(dims.get(..axis)?)?;
         let same = made.dtype == input.dtype
             && made.native_size().known() == rows.bytes.checked_mul(count)
-            && (2..=Rows::MOST).contains(&count)
+            && (2..=Strided::MOST).contains(&count)
             && rows.bytes > 0;
         same.then_some((value, View { of, offset: size(start)?, rows: Some(rows) }))
     };
@@ -424,7 +429,7 @@ fn row_views(graph: &Graph, id: NodeId) -> Option<Vec<(ValueId, View)>> {
             let rows = product(&made)?.checked_div(product(&dims)?)?;
             let fits =
                 made.ends_with(repeated) && rows > 1 && graph.value(output).dtype == input.dtype;
-            let rows = Some(Rows { bytes: whole, pitch: 0 });
+            let rows = Some(Strided { bytes: whole, stride: 0 });
             fits.then(|| vec![(output, View { of, offset: 0, rows })])
         }
         _ => None,
@@ -521,13 +526,13 @@ fn in_a_row(graph: &Graph, views: &[Option<View>], parts: &Parts) -> Option<View
         Some((of, layout))
     };
     let (of, first) = place(&parts.list[0])?;
-    let pitch = first.rows.map(|rows| rows.pitch);
+    let stride = first.rows.map(|rows| rows.stride);
     let expected = |part: &Part| {
-        let rows = pitch.map(|pitch| Rows { bytes: part.bytes, pitch });
+        let rows = stride.map(|stride| Strided { bytes: part.bytes, stride });
         (of, Layout { first: first.first + part.offset, rows })
     };
-    let fits = (parts.rows > 1) == pitch.is_some();
+    let fits = (parts.rows > 1) == stride.is_some();
     let all = fits && parts.list.iter().all(|part| place(part) == Some(expected(part)));
-    let rows = pitch.map(|pitch| Rows { bytes: parts.pitch, pitch });
+    let rows = stride.map(|stride| Strided { bytes: parts.stride, stride });
     all.then_some(View { of, offset: first.first, rows })
 }

@@ -25,7 +25,7 @@ mod width;
 
 pub use best::{Best, Tries, best, best_watched};
 pub use concat::{
-    JoinError, Joined, concat_candidates, join_concats, joined_as_told, moved_bytes,
+    JoinError, Joined, concat_candidates, join_concats, joined_as_recorded, moved_bytes,
     without_concats,
 };
 pub use donate::{Donation, DonationError, donate};

@@ -264,7 +264,7 @@ impl Op {
 
     /// What the family is called in the text form.
     #[must_use]
-    pub fn family(&self) -> &'static str {
+    pub fn class(&self) -> &'static str {
         match self {
             Op::Unary => "unary",
             Op::Binary => "binary",
@@ -312,7 +312,7 @@ impl Op {
     /// The family of that name, with attributes still to be filled in.
     #[must_use]
     pub fn from_family(name: &str) -> Option<Op> {
-        Op::every().into_iter().find(|op| op.family() == name)
+        Op::every().into_iter().find(|op| op.class() == name)
     }
 
     /// The family that a kind belongs to, in any case of letters: `relu`, `MatMul`, `narrow`.
@@ -385,9 +385,9 @@ mod tests {
         let distinct: BTreeSet<&str> = names.iter().copied().collect();
         assert_eq!(names.len(), distinct.len());
         for op in Op::every() {
-            assert_eq!(Op::from_family(op.family()), Some(op.clone()));
+            assert_eq!(Op::from_family(op.class()), Some(op.clone()));
             let by_kind = if op == Op::Custom { None } else { Some(op.clone()) };
-            assert_eq!(Op::from_kind(op.family()), by_kind);
+            assert_eq!(Op::from_kind(op.class()), by_kind);
         }
     }
 

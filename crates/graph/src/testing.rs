@@ -11,5 +11,5 @@ mod machine;
 mod random;
 
 pub use fuzz::{assert_plans_are_right, fuzz_plan_json, fuzz_plim, fuzz_seeds, fuzz_training_json};
-pub use machine::{Index, Kernel, Machine, Tensors, Wrong, family_kernel, ints, mix};
+pub use machine::{Index, Kernel, Machine, Tensors, Wrong, class_kernel, ints, mix};
 pub use random::random_graph;

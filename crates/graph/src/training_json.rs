@@ -18,7 +18,7 @@ mod aten;
 use std::collections::HashMap;
 use std::fmt;
 
-use aten::{dtype, family};
+use aten::{class, dtype};
 use plimsoll::{Overwrite, Role, ValueId, View};
 use serde::Deserialize;
 
@@ -365,7 +365,7 @@ impl Reader<'_> {
             "_to_copy" if inputs.first().is_some_and(|i| i.dtype == output.dtype) => Op::Copy,
             "_to_copy" => Op::Cast,
             // In place or not, it is the same op.
-            base => family(base.trim_end_matches('_'), inputs.len()),
+            base => class(base.trim_end_matches('_'), inputs.len()),
         };
         if alike { family } else { Op::Custom }
     }

@@ -3,7 +3,7 @@
 
 use plimsoll::verify::VerifiedPlan;
 use plimsoll::{Options, ValueId, plan};
-use plimsoll_graph::testing::{Machine, family_kernel};
+use plimsoll_graph::testing::{Machine, class_kernel};
 use plimsoll_graph::{
     Dtype, Graph, GraphBuilder, Joined, Kernels, LoweringOptions, NodeId, Op, Preset,
     ScheduledGraph, Tries, best, concat_candidates, join_concats, moved_bytes, text,
@@ -207,8 +207,8 @@ fn run(graph: &Graph) -> Vec<Vec<u64>> {
     let plan = plan(&program, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     let mut machine = Machine::new(&program, &plan);
     let shown = |wrong: String| panic!("{wrong}\n{}", text::print(graph));
-    machine.run(&family_kernel(graph)).unwrap_or_else(shown);
-    machine.run(&family_kernel(graph)).unwrap_or_else(shown)
+    machine.run(&class_kernel(graph)).unwrap_or_else(shown);
+    machine.run(&class_kernel(graph)).unwrap_or_else(shown)
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! What is said of plans that were worked out by hand.
 
-use plimsoll::explain::*;
+use plimsoll::explain::{What, Why, account, alive, peaks};
 use plimsoll::testing::TestProgram;
 use plimsoll::verify::VerifiedPlan;
-use plimsoll::{AccessKind, Execution, Options, plan};
+use plimsoll::{AccessKind, Execution, Options, Point, Program, StepId, plan};
 use plimsoll_graph::{LoweringOptions, ScheduledGraph, text};
 use plimsoll_pack::Span;
 

@@ -4,7 +4,7 @@
 mod order_graphs;
 
 use order_graphs::{random, transformer, vocoder};
-use plimsoll::{Apart, Execution, Options, plan};
+use plimsoll::{Execution, NoShare, Options, plan};
 use plimsoll_graph::{Graph, LoweringOptions, ScheduledGraph};
 use plimsoll_pack::Algorithm;
 
@@ -18,7 +18,7 @@ fn arena(graph: &Graph, options: &Options) -> u64 {
 fn arenas(make: impl Fn(Execution) -> Graph) -> [u64; 3] {
     let partial = make(Execution::Partial);
     let mut pinned = Options::default();
-    pinned.apart = Apart::Everything;
+    pinned.no_share = NoShare::Everything;
     let in_order = arena(&make(Execution::InOrder), &Options::default());
     [in_order, arena(&partial, &Options::default()), arena(&partial, &pinned)]
 }

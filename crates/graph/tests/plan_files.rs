@@ -7,22 +7,22 @@ use std::fmt::Write;
 
 use plimsoll::testing::{Shape, TestProgram, random_program};
 use plimsoll::{
-    Access, Apart, BankSpec, Boundary, Execution, Options, OrderEffort, Overwrite, Plan, PlanError,
-    PlanReadError, Program, Role, Scratch, StepId, Storage, Told, ValueId, ValueInfo, false_claims,
-    plan, read_plan, read_plan_file, unreserved, verify, write_plan,
+    Access, BankSpec, Boundary, Execution, NoShare, Options, OrderEffort, Overwrite, Plan,
+    PlanError, PlanReadError, Program, Recorded, Role, Scratch, StepId, Storage, ValueId,
+    ValueInfo, false_claims, plan, read_plan, read_plan_file, unreserved, verify, write_plan,
 };
 use plimsoll_graph::testing::random_graph;
 use plimsoll_graph::{
     Best, Donation, Graph, JoinError, Kernels, LoweringOptions, Preset, ScheduledGraph, Tries,
-    Width, best, concat_candidates, donate, join_concats, joined_as_told, text,
+    Width, best, concat_candidates, donate, join_concats, joined_as_recorded, text,
 };
 use plimsoll_pack::testing::Rng;
 use serde_json::{Value, json};
 
 /// A plan comes back from its file as it was, and what the file says is so.
 fn comes_back(program: &dyn Program, plan: &Plan, options: &Options) -> Result<(), String> {
-    let told = Told::from([("align".to_owned(), json!(options.align))]);
-    let mut found = Told::from([("moved_bytes".to_owned(), json!(0))]);
+    let told = Recorded::from([("align".to_owned(), json!(options.align))]);
+    let mut found = Recorded::from([("moved_bytes".to_owned(), json!(0))]);
     let bound = plan.derivation.order_bound_bytes;
     found.extend(bound.map(|bound| ("schedule_lower_bound_bytes".to_owned(), json!(bound))));
     let written = write_plan(program, plan, told.clone(), found.clone());
@@ -108,7 +108,7 @@ fn combination(number: usize) -> Combination {
         0 => false,
         1 => true,
         _ => {
-            options.apart = Apart::Everything;
+            options.no_share = NoShare::Everything;
             false
         }
     };
@@ -183,14 +183,14 @@ fn tried(graph: &Graph, number: usize) -> bool {
         lowering.sizes = BTreeMap::from([(graph.value(middle).name.clone(), 100)]);
     }
     if apart {
-        options.apart = Apart::Values(vec![middle]);
+        options.no_share = NoShare::Values(vec![middle]);
     }
     // Sizes that are given may not go together with views.
     let Ok(found) = best(&graph, &lowering, &options, tries) else { return false };
     let Best { graph: joined, ordering, vanished, .. } = found;
     let names: Vec<&str> = vanished.iter().map(|node| graph.node(*node).name.as_str()).collect();
     let shown = || format!("combination {number}\n{}", text::print(&graph));
-    let as_told = joined_as_told(&graph, &lowering, &names);
+    let as_told = joined_as_recorded(&graph, &lowering, &names);
     assert!(as_told == Ok((joined.clone(), vanished.clone())), "{names:?} {}", shown());
     options.order_bound_bytes = ordering.as_ref().map(|found| found.schedule.arena_bound_bytes);
     options.schedule = ordering.and_then(|ordering| ordering.steps);
@@ -291,7 +291,8 @@ fn concats_are_joined_in_the_order_in_which_they_were_taken() {
         joined.vanished.iter().map(|node| graph.node(*node).name.as_str()).collect();
     // The larger is first: what is in the other lies in a row in it already.
     assert_eq!(names, ["abc", "ab"]);
-    let told = |names: &[&str]| joined_as_told(&graph, &lowering, names).map(|(graph, _)| graph);
+    let told =
+        |names: &[&str]| joined_as_recorded(&graph, &lowering, names).map(|(graph, _)| graph);
     assert_eq!(told(&names), Ok(joined.graph));
     assert_eq!(told(&["ab", "abc"]), Err(JoinError::Excluded("abc".to_owned())));
 }
@@ -302,7 +303,7 @@ fn a_plan_can_name_only_copies_that_can_be_done_without() {
     let graph = text::parse(&lines).expect("a graph");
     let mut lowering = LoweringOptions::default();
     let told = |lowering: &LoweringOptions, names: &[&str]| {
-        joined_as_told(&graph, lowering, names).map(|_| ()).map_err(|error| error.to_string())
+        joined_as_recorded(&graph, lowering, names).map(|_| ()).map_err(|error| error.to_string())
     };
     let error = |text: &str| Err(text.to_owned());
     assert_eq!(told(&lowering, &["ab"]), Ok(()));
@@ -355,7 +356,7 @@ fn changed(change: impl Fn(&mut Value)) -> Result<Vec<String>, PlanReadError> {
     let graph = text::parse(DENSE).expect("a graph");
     let program = ScheduledGraph::new(&graph, &LoweringOptions::default()).expect("sizes");
     let plan = plan(&program, &Options::default()).expect("a plan");
-    let text = write_plan(&program, &plan, Told::new(), Told::new());
+    let text = write_plan(&program, &plan, Recorded::new(), Recorded::new());
     let mut file: Value = serde_json::from_str(&text).expect("JSON");
     change(&mut file);
     let text = file.to_string();

@@ -6,7 +6,7 @@ use plimsoll_pack::Algorithm;
 
 #[test]
 fn what_fits_is_kept_where_less_sharing_does_not_fit() {
-    // Apart, q and r are 1792 bytes. With r in the place of q the most is k, l and c: 1536, and
+    // NoShare, q and r are 1792 bytes. With r in the place of q the most is k, l and c: 1536, and
     // largest-first leaves a hole of 64. Whether less sharing does better is tried.
     let graph = text::parse(
         "plim 1\ninput x: f32[16]\nq: f32[224] = matmul(x, x)\nr: f32[224] = relu(q)\n\

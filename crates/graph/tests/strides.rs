@@ -3,8 +3,10 @@
 
 use plimsoll::testing::{Orders, corrupts};
 use plimsoll::verify::{VerifiedPlan, violations};
-use plimsoll::{Options, Place, Plan, Rows, Told, ValueId, View, plan, read_plan, write_plan};
-use plimsoll_graph::testing::{Machine, family_kernel};
+use plimsoll::{
+    Options, Place, Plan, Recorded, Strided, ValueId, View, plan, read_plan, write_plan,
+};
+use plimsoll_graph::testing::{Machine, class_kernel};
 use plimsoll_graph::{
     Cut, Dtype, Graph, GraphBuilder, Joined, Kernels, LoweringOptions, Node, NodeId, Op, Preset,
     ScheduledGraph, Value, concat_candidates, join_concats, moved_bytes, text, without_concats,
@@ -58,7 +60,7 @@ fn parts_of_an_inner_axis_are_made_in_their_places() {
     // Parts and whole at once; then only the whole, and what is made of it.
     assert_eq!((arena(&graph), arena(&joined.graph)), (512, 320));
     let y = graph.value_by_name("y").expect("a value");
-    let rows = |bytes| Some(Rows { bytes, pitch: 64 });
+    let rows = |bytes| Some(Strided { bytes, stride: 64 });
     assert_eq!(view(&joined.graph, "a"), Some(View { of: y, offset: 0, rows: rows(16) }));
     assert_eq!(view(&joined.graph, "b"), Some(View { of: y, offset: 16, rows: rows(48) }));
     // Kernels that know no strides copy, and so does one of them among others.
@@ -99,7 +101,7 @@ fn rows_stay_whole_in_another_shape() {
     let joined = self::joined(&graph);
     assert_eq!(names(&graph, &joined.vanished), ["parts"]);
     let h = graph.value_by_name("h").expect("a value");
-    let rows = Some(Rows { bytes: 64, pitch: 192 });
+    let rows = Some(Strided { bytes: 64, stride: 192 });
     assert_eq!(joined.graph.aliases(&strided()).resolve(h).rows, rows);
     assert_eq!((arena(&graph), arena(&joined.graph)), (1536, 832));
     // In eight rows of 32 the four of 64 are no longer to be seen.
@@ -118,7 +120,7 @@ fn a_dense_block_of_inner_axes_is_one_value() {
     let joined = joined(&graph);
     assert_eq!(names(&graph, &joined.vanished), ["abc", "ab"]);
     let abc = graph.value_by_name("abc").expect("a value");
-    let rows = Some(Rows { bytes: 32, pitch: 48 });
+    let rows = Some(Strided { bytes: 32, stride: 48 });
     assert_eq!(view(&joined.graph, "ab"), Some(View { of: abc, offset: 0, rows }));
     assert_eq!((arena(&graph), arena(&joined.graph)), (384, 256));
 }
@@ -144,7 +146,7 @@ fn splits_slices_and_repetitions_of_inner_axes_are_views() {
     let joined = self::joined(&graph);
     assert_eq!(names(&graph, &joined.vanished), ["many", "s"]);
     let small = graph.value_by_name("small").expect("a value");
-    let rows = Some(Rows { bytes: 64, pitch: 0 });
+    let rows = Some(Strided { bytes: 64, stride: 0 });
     assert_eq!(view(&joined.graph, "many"), Some(View { of: small, offset: 0, rows }));
     assert_eq!((arena(&graph), arena(&joined.graph)), (2176, 320));
 }
@@ -189,7 +191,7 @@ fn text_and_plans_keep_rows() {
     assert_eq!(again, graph);
     let program = ScheduledGraph::new(&graph, &lowering(strided())).expect("sizes are known");
     let made = plan(&program, &Options::default()).expect("a plan");
-    let written = write_plan(&program, &made, Told::new(), Told::new());
+    let written = write_plan(&program, &made, Recorded::new(), Recorded::new());
     let rows = "\"row_bytes\": 48,\n      \"pitch_bytes\": 64";
     assert!(written.contains(rows), "{written}");
     let read = read_plan(&program, &written).expect("a plan");
@@ -277,8 +279,8 @@ fn run(graph: &Graph) -> (Vec<Vec<u64>>, usize) {
     assert!(!corrupts(&program, &made, Orders(1)), "{}", text::print(graph));
     let mut machine = Machine::new(&program, &made);
     let shown = |wrong: String| panic!("{wrong}\n{}", text::print(graph));
-    machine.run(&family_kernel(graph)).unwrap_or_else(shown);
-    let outputs = machine.run(&family_kernel(graph)).unwrap_or_else(shown);
+    machine.run(&class_kernel(graph)).unwrap_or_else(shown);
+    let outputs = machine.run(&class_kernel(graph)).unwrap_or_else(shown);
     let aliases = graph.aliases(&strided());
     let in_rows = graph.value_ids().filter(|value| aliases.resolve(*value).rows.is_some());
     (outputs, in_rows.count())

@@ -8,10 +8,10 @@
 //! [`range`] does so for all sizes of a range of dims at once.
 
 mod arithmetic;
-mod family;
 mod infer;
 mod lower;
 mod model;
+mod op_class;
 pub mod range;
 mod rules;
 

@@ -23,9 +23,9 @@ use plimsoll_graph::{
     Dim, Dtype, Fact, Graph, GraphBuilder, GraphError, Node, NodeId, Op, Shape, Value, Window,
 };
 
-use crate::family::{family, followed_slice};
 use crate::infer::{Bindings, Branch, Found, Order, Ranged, Refused, ShapeError, found, statics};
 use crate::model::{Body, Iteration, Model, ModelNode, Operator, Origin, TensorId};
+use crate::op_class::{followed_slice, op_class};
 
 /// A model whose shapes were found.
 #[derive(Clone, Debug)]
@@ -164,7 +164,7 @@ impl Lowering<'_> {
                 let fact = |id: &Option<TensorId>| id.map(|id| &self.facts[id.index()]);
                 let inputs: Vec<_> = node.inputs.iter().map(fact).collect();
                 let outputs: Vec<_> = node.outputs.iter().map(fact).collect();
-                let op = family(operator, &inputs, &outputs);
+                let op = op_class(operator, &inputs, &outputs);
                 let slices = self.follows && matches!(operator, Operator::Slice);
                 let kept = if slices { followed_slice(&inputs) } else { None };
                 let inputs = self.read_all(node.inputs.iter().copied())?;

@@ -1,7 +1,7 @@
 //! From offsets of buffers to places of values.
 
+use crate::assignment::Assignment;
 use crate::attempt::{Attempt, Case};
-use crate::home::Home;
 use crate::ids::{BankId, BufferId};
 use crate::liveness::reserved;
 use crate::lives::lives;
@@ -13,44 +13,44 @@ use crate::unshared::unshared_bytes;
 
 /// The plan that an attempt came to.
 pub(crate) fn assemble(case: &Case<'_, '_>, attempt: &Attempt, options: &Options) -> Plan {
-    let Case { checked, homes, liveness } = *case;
+    let Case { validated, assignments, liveness } = *case;
     let mut banks = banks(attempt);
-    let mut scratch = vec![None; checked.steps()];
-    let mut buffers = Vec::with_capacity(attempt.items.len());
-    let mut buffer_of = vec![None; checked.values.len()];
-    for (item, (bank, offset)) in attempt.items.iter().zip(&attempt.placed.slots) {
-        let slot = Slot::new(BankId::new(*bank), *offset, item.buffer.size);
-        match item.what {
-            What::Family(head) => buffer_of[head.index()] = Some(BufferId::new(buffers.len())),
+    let mut scratch = vec![None; validated.steps()];
+    let mut buffers = Vec::with_capacity(attempt.requests.len());
+    let mut buffer_of = vec![None; validated.values.len()];
+    for (request, (bank, offset)) in attempt.requests.iter().zip(&attempt.placed.slots) {
+        let slot = Slot::new(BankId::new(*bank), *offset, request.buffer.size);
+        match request.what {
+            What::AliasSet(head) => buffer_of[head.index()] = Some(BufferId::new(buffers.len())),
             What::Scratch(step) => scratch[step.index()] = Some(slot),
         }
         let time = |t: i64| Point(t.unsigned_abs());
-        let live = LiveRange::new(time(item.buffer.life.start), time(item.buffer.life.end));
-        let gaps = item.buffer.gaps.clone();
-        buffers.push(Buffer { slot, live, align: item.buffer.align, gaps });
+        let live = LiveRange::new(time(request.buffer.life.start), time(request.buffer.life.end));
+        let gaps = request.buffer.gaps.clone();
+        buffers.push(Buffer { slot, live, align: request.buffer.align, gaps });
     }
-    let lives = lives(checked, homes, &liveness.needs);
-    let mut members = Vec::with_capacity(checked.values.len());
-    let mut places = Vec::with_capacity(checked.values.len());
-    for value in checked.value_ids() {
-        let rooted = checked.roots[value.index()];
-        let (head, at) = attempt.families.member[rooted.root.index()];
-        let buffer = buffer_of[head.index()].filter(|_| is_placed(&homes[value.index()]));
+    let lives = lives(validated, assignments, &liveness.live_spans);
+    let mut members = Vec::with_capacity(validated.values.len());
+    let mut places = Vec::with_capacity(validated.values.len());
+    for value in validated.value_ids() {
+        let rooted = validated.roots[value.index()];
+        let (head, at) = attempt.alias_sets.member[rooted.root.index()];
+        let buffer = buffer_of[head.index()].filter(|_| is_placed(&assignments[value.index()]));
         members.push(buffer.map(|buffer| Member {
             buffer,
             offset: at + rooted.offset,
             live: lives[value.index()],
-            took_over: attempt.families.took_over[value.index()],
+            took_over: attempt.alias_sets.took_over[value.index()],
         }));
-        let bytes = rooted.hull(checked.values[value.index()].bytes).len();
+        let bytes = rooted.hull(validated.values[value.index()].bytes).len();
         let reserved =
-            if checked.is_root(value) { reserved(checked, value, options) } else { bytes };
+            if validated.is_root(value) { reserved(validated, value, options) } else { bytes };
         let slot = |bank, offset| Slot { bank, offset, bytes, reserved };
-        places.push(match (&homes[value.index()], buffer) {
-            (Home::Elided, _) => Place::Elided,
-            (Home::External, _) if head == value => Place::External,
-            (Home::External, _) => Place::Outside { root: head, offset: at + rooted.offset },
-            (Home::Shared(lent), _) => {
+        places.push(match (&assignments[value.index()], buffer) {
+            (Assignment::Elided, _) => Place::Elided,
+            (Assignment::External, _) if head == value => Place::External,
+            (Assignment::External, _) => Place::Outside { root: head, offset: at + rooted.offset },
+            (Assignment::Shared(lent), _) => {
                 let bank = bank_named(&mut banks, &lent.bank, lent.offset + lent.bytes);
                 Place::Bank(slot(bank, lent.offset + rooted.offset))
             }
@@ -62,14 +62,14 @@ pub(crate) fn assemble(case: &Case<'_, '_>, attempt: &Attempt, options: &Options
             (_, None) => Place::Bank(Slot::new(BankId(0), 0, 0)),
         });
     }
-    let unshared_bytes = unshared_bytes(checked, options);
+    let unshared_bytes = unshared_bytes(validated, options);
     let mut derivation = Derivation { buffers, members, unshared_bytes, ..totals(attempt) };
     // What another plan has put into banks of its own is there, whatever we do.
     let theirs: u64 = banks[attempt.placed.banks.len()..].iter().map(|bank| bank.bytes).sum();
     derivation.lower_bound_bytes += theirs;
     derivation.order_bound_bytes = options.order_bound_bytes;
     Plan {
-        schedule: checked.schedule.clone(),
+        schedule: validated.schedule.clone(),
         places,
         scratch,
         banks,
@@ -78,8 +78,8 @@ pub(crate) fn assemble(case: &Case<'_, '_>, attempt: &Attempt, options: &Options
     }
 }
 
-fn is_placed(home: &Home) -> bool {
-    matches!(home, Home::Packed | Home::Kept)
+fn is_placed(assignment: &Assignment) -> bool {
+    matches!(assignment, Assignment::Packed | Assignment::Kept)
 }
 
 fn banks(attempt: &Attempt) -> Vec<Bank> {

@@ -2,20 +2,20 @@
 
 use plimsoll_pack::Watch;
 
+use crate::assignment::Assignment;
 use crate::banks::{self, NoRoom, Placed, Refusal};
+use crate::coalesce::{AliasSets, Policy, coalesce};
 use crate::error::PlanError;
-use crate::home::Home;
 use crate::ids::ValueId;
 use crate::liveness::{Liveness, reserved};
-use crate::lower::{Item, items};
+use crate::lower::{Request, requests};
 use crate::options::Options;
-use crate::reuse::{Families, Policy, families};
-use crate::validate::Checked;
+use crate::validate::ValidatedProgram;
 
 /// A program with what follows from it whatever shares bytes with what.
 pub(crate) struct Case<'a, 'p> {
-    pub(crate) checked: &'a Checked<'p>,
-    pub(crate) homes: &'a [Home],
+    pub(crate) validated: &'a ValidatedProgram<'p>,
+    pub(crate) assignments: &'a [Assignment],
     pub(crate) liveness: &'a Liveness,
 }
 
@@ -30,11 +30,11 @@ pub(crate) fn best_attempt(
     let mut best: Option<Attempt> = None;
     let mut refused: Option<Box<NoRoom>> = None;
     for policy in [Policy::Any, Policy::Alone, Policy::SameSize, Policy::Must] {
-        if policy == Policy::Alone && best.as_ref().is_some_and(|b| b.families.coalesced == 0) {
+        if policy == Policy::Alone && best.as_ref().is_some_and(|b| b.alias_sets.coalesced == 0) {
             continue;
         }
         if policy == Policy::SameSize
-            && best.as_ref().is_some_and(|b| b.is_even(case.checked, options))
+            && best.as_ref().is_some_and(|b| b.is_even(case.validated, options))
         {
             // All that was taken over is of the same size already.
             continue;
@@ -74,7 +74,7 @@ pub(crate) fn best_attempt(
         // Where outputs are as large as what they take over, the bound is never above that of a
         // plan with less sharing; a smaller one may keep bytes between it and what is left.
         let last =
-            tried.taken_over() == 0 || tried.is_optimal() && tried.is_even(case.checked, options);
+            tried.taken_over() == 0 || tried.is_optimal() && tried.is_even(case.validated, options);
         if best.as_ref().is_none_or(|best| tried.arena_bytes() < best.arena_bytes()) {
             best = Some(tried);
         }
@@ -91,8 +91,8 @@ pub(crate) fn best_attempt(
 
 /// One way to share, and where that puts everything.
 pub(crate) struct Attempt {
-    pub(crate) families: Families,
-    pub(crate) items: Vec<Item>,
+    pub(crate) alias_sets: AliasSets,
+    pub(crate) requests: Vec<Request>,
     pub(crate) placed: Placed,
 }
 
@@ -110,19 +110,19 @@ impl Attempt {
     }
 
     /// Whether every value is as large as the one that it took over.
-    fn is_even(&self, checked: &Checked<'_>, options: &Options) -> bool {
-        let bytes = |value: ValueId| reserved(checked, value, options);
-        let taken = self.families.took_over.iter().enumerate();
+    fn is_even(&self, validated: &ValidatedProgram<'_>, options: &Options) -> bool {
+        let bytes = |value: ValueId| reserved(validated, value, options);
+        let taken = self.alias_sets.took_over.iter().enumerate();
         // Two families that became one may keep bytes between them.
-        self.families.coalesced == 0
+        self.alias_sets.coalesced == 0
             && taken
                 .filter_map(|(output, input)| Some((ValueId::new(output), (*input)?)))
-                .all(|(output, input)| bytes(output) == bytes(checked.roots[input.index()].root))
+                .all(|(output, input)| bytes(output) == bytes(validated.roots[input.index()].root))
     }
 
     /// How many values took over others: if none did, less sharing changes nothing.
     fn taken_over(&self) -> usize {
-        self.families.took_over.iter().flatten().count()
+        self.alias_sets.took_over.iter().flatten().count()
     }
 }
 
@@ -132,15 +132,16 @@ fn attempt(
     policy: Policy,
     watch: &mut Watch<'_>,
 ) -> Result<Attempt, PlanError> {
-    let Case { checked, homes, liveness } = *case;
-    let needs = liveness.needs.clone();
-    let families = families(checked, homes, needs, options, policy).map_err(PlanError::Program)?;
-    let items = items(checked, homes, liveness, &families, options);
-    match banks::place(checked, &items, options, watch) {
-        Ok(placed) => Ok(Attempt { families, items, placed }),
-        Err(Refusal::NoRoom(refused)) => {
-            Err(PlanError::NoRoom(Box::new(banks::no_room(checked, &items, &refused, options))))
-        }
+    let Case { validated, assignments, liveness } = *case;
+    let live_spans = liveness.live_spans.clone();
+    let alias_sets = coalesce(validated, assignments, live_spans, options, policy)
+        .map_err(PlanError::Program)?;
+    let requests = requests(validated, assignments, liveness, &alias_sets, options);
+    match banks::place(validated, &requests, options, watch) {
+        Ok(placed) => Ok(Attempt { alias_sets, requests, placed }),
+        Err(Refusal::NoRoom(refused)) => Err(PlanError::NoRoom(Box::new(banks::no_room(
+            validated, &requests, &refused, options,
+        )))),
         Err(Refusal::TooLarge(error)) => Err(PlanError::TooLarge(error)),
     }
 }

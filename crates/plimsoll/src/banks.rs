@@ -14,12 +14,12 @@ use plimsoll_pack::{
 
 use crate::align::common_multiple;
 use crate::liveness::reserved;
-use crate::lower::{Item, What, conflicts, life};
+use crate::lower::{Request, What, conflicts, life};
 use crate::options::{BankSpec, Options};
 use crate::point::LiveRange;
 use crate::program::{Execution, Storage};
 use crate::shared::SharedSlot;
-use crate::validate::Checked;
+use crate::validate::ValidatedProgram;
 
 /// Where everything went.
 pub(crate) struct Placed {
@@ -51,21 +51,21 @@ pub(crate) enum Refusal {
 
 /// Places all items.
 pub(crate) fn place(
-    checked: &Checked<'_>,
-    items: &[Item],
+    validated: &ValidatedProgram<'_>,
+    requests: &[Request],
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<Placed, Refusal> {
     let default = [BankSpec::new("arena")];
     let specs: &[BankSpec] = if options.banks.is_empty() { &default } else { &options.banks };
-    let borrowed = borrowed(checked, options);
-    let mut placed = Placed { banks: Vec::new(), slots: vec![(0, 0); items.len()] };
-    let mut waiting: Vec<usize> = (0..items.len()).collect();
+    let borrowed = borrowed(validated, options);
+    let mut placed = Placed { banks: Vec::new(), slots: vec![(0, 0); requests.len()] };
+    let mut waiting: Vec<usize> = (0..requests.len()).collect();
     for spec in specs {
         for copy in 0.. {
             let name = if copy == 0 { spec.name.clone() } else { format!("{}.{copy}", spec.name) };
             let lent = borrowed.get(&name).map_or(&[][..], Vec::as_slice);
-            let mut bank = Filling { checked, items, spec, lent, options, watch };
+            let mut bank = Filling { validated, requests, spec, lent, options, watch };
             let before = waiting.len();
             let filled = bank.fill(&mut waiting, &mut placed.slots, placed.banks.len(), name)?;
             let used = waiting.len() < before;
@@ -82,15 +82,18 @@ pub(crate) fn place(
 
 /// The places that another plan lends, by name of the bank.
 /// With what may be written behind the end of those that are used here.
-fn borrowed(checked: &Checked<'_>, options: &Options) -> BTreeMap<String, Vec<SharedSlot>> {
+fn borrowed(
+    validated: &ValidatedProgram<'_>,
+    options: &Options,
+) -> BTreeMap<String, Vec<SharedSlot>> {
     let mut by_bank: BTreeMap<String, Vec<SharedSlot>> = BTreeMap::new();
     let Some(layout) = &options.shared else { return by_bank };
     let mut slots = layout.values.clone();
-    for value in checked.value_ids() {
-        if checked.values[value.index()].storage == Storage::Shared
-            && let Some(slot) = slots.get_mut(checked.program.value_name(value).as_ref())
+    for value in validated.value_ids() {
+        if validated.values[value.index()].storage == Storage::Shared
+            && let Some(slot) = slots.get_mut(validated.program.value_name(value).as_ref())
         {
-            slot.bytes = reserved(checked, value, options);
+            slot.bytes = reserved(validated, value, options);
         }
     }
     for slot in slots.into_values().filter(|slot| slot.bytes > 0) {
@@ -125,8 +128,8 @@ impl Packed {
 }
 
 struct Filling<'a, 'p, 'w> {
-    checked: &'a Checked<'p>,
-    items: &'a [Item],
+    validated: &'a ValidatedProgram<'p>,
+    requests: &'a [Request],
     spec: &'a BankSpec,
     /// What another plan has put into this bank.
     lent: &'a [SharedSlot],
@@ -144,7 +147,7 @@ impl Filling<'_, '_, '_> {
         name: String,
     ) -> Result<Filled, Refusal> {
         let (mut inside, mut outside): (Vec<usize>, Vec<usize>) =
-            waiting.iter().partition(|i| self.takes(&self.items[**i]));
+            waiting.iter().partition(|i| self.takes(&self.requests[**i]));
         if let Some(capacity) = self.spec.capacity {
             self.evict(&mut inside, &mut outside, capacity)?;
         }
@@ -152,8 +155,8 @@ impl Filling<'_, '_, '_> {
         let outcome = self.solve(&problem, &inside);
         // What another plan lends never overlaps itself, or it would not be a plan.
         let Some(solution) = outcome.solution else { return Err(Refusal::NoRoom(inside)) };
-        for (index, item) in inside.iter().enumerate() {
-            slots[*item] = (bank, solution.offset(PackedId(index as u32)));
+        for (index, request) in inside.iter().enumerate() {
+            slots[*request] = (bank, solution.offset(PackedId(index as u32)));
         }
         outside.sort_unstable();
         *waiting = outside;
@@ -172,10 +175,10 @@ impl Filling<'_, '_, '_> {
     /// without them too: what keeps bytes apart for longer than needed is right as well.
     fn solve(&mut self, problem: &Problem, inside: &[usize]) -> Packed {
         let outcome = solve_watched(problem, &self.options.pack, self.watch);
-        let items = || inside.iter().map(|item| &self.items[*item]);
+        let requests = || inside.iter().map(|request| &self.requests[*request]);
         let mut bound = outcome.lower_bound.bytes;
-        if items().any(|item| !item.holes.is_empty()) {
-            bound = bound.min(needed_bytes(problem, items()));
+        if requests().any(|request| !request.holes.is_empty()) {
+            bound = bound.min(needed_bytes(problem, requests()));
         }
         let has_gaps = problem.buffers().iter().any(|buffer| !buffer.gaps.is_empty());
         let mut best = Packed::new(outcome, bound);
@@ -192,8 +195,8 @@ impl Filling<'_, '_, '_> {
         best
     }
 
-    fn takes(&self, item: &Item) -> bool {
-        takes(self.spec, item)
+    fn takes(&self, request: &Request) -> bool {
+        takes(self.spec, request)
     }
 
     /// Moves items outside until the rest fits the capacity.
@@ -220,27 +223,28 @@ impl Filling<'_, '_, '_> {
                     let id = PackedId(*index as u32);
                     solution.offset(id) + problem.buffer(id).size > capacity
                 };
-                evicted.extend(inside.iter().enumerate().filter(above).map(|(_, item)| *item));
+                evicted
+                    .extend(inside.iter().enumerate().filter(above).map(|(_, request)| *request));
             }
             if evicted.is_empty() {
                 // Only what another plan lends is above the capacity.
                 evicted.append(inside);
             }
-            inside.retain(|item| !evicted.contains(item));
+            inside.retain(|request| !evicted.contains(request));
             outside.extend(evicted);
         }
     }
 
     /// The largest items alive at a moment that make up so many bytes together.
     fn largest_alive(&self, inside: &[usize], moment: Life, bytes: u64) -> Vec<usize> {
-        let size = |item: &usize| self.items[*item].buffer.size;
-        let alive = |item: &usize| self.items[*item].buffer.life.meets(moment);
+        let size = |request: &usize| self.requests[*request].buffer.size;
+        let alive = |request: &usize| self.requests[*request].buffer.life.meets(moment);
         let mut alive: Vec<usize> = inside.iter().copied().filter(alive).collect();
-        alive.sort_by_key(|item| (std::cmp::Reverse(size(item)), *item));
+        alive.sort_by_key(|request| (std::cmp::Reverse(size(request)), *request));
         let mut freed = 0;
-        let enough = |item: &usize| {
+        let enough = |request: &usize| {
             let more = freed < bytes;
-            freed += size(item);
+            freed += size(request);
             more
         };
         alive.into_iter().take_while(enough).collect()
@@ -248,10 +252,10 @@ impl Filling<'_, '_, '_> {
 
     /// The items as rectangles, and what is lent as obstacles behind them.
     fn problem(&self, inside: &[usize]) -> Result<Problem, Refusal> {
-        let run = life(LiveRange::whole_run(self.checked.steps()));
+        let run = life(LiveRange::whole_run(self.validated.steps()));
         let mut buffers: Vec<plimsoll_pack::Buffer> = Vec::with_capacity(inside.len());
-        for item in inside {
-            let mut buffer = self.items[*item].buffer.clone();
+        for request in inside {
+            let mut buffer = self.requests[*request].buffer.clone();
             buffer.align = common_multiple(buffer.align, self.spec.align.unwrap_or(1));
             buffers.push(buffer);
         }
@@ -259,9 +263,9 @@ impl Filling<'_, '_, '_> {
             buffers.push(plimsoll_pack::Buffer::new(slot.bytes, run).fixed_at(slot.offset));
         }
         let problem = Problem::new(buffers).map_err(Refusal::TooLarge)?;
-        let chosen: Vec<&Item> = inside.iter().map(|item| &self.items[*item]).collect();
+        let chosen: Vec<&Request> = inside.iter().map(|request| &self.requests[*request]).collect();
         // Obstacles live all the time, so their lives say it all.
-        Ok(match conflicts(self.checked, &chosen, self.lent.len()) {
+        Ok(match conflicts(self.validated, &chosen, self.lent.len()) {
             Some(conflicts) => problem.with_conflicts(conflicts),
             None => problem,
         })
@@ -270,7 +274,7 @@ impl Filling<'_, '_, '_> {
 
 /// The most bytes that are needed at a time, without those in holes; or the largest item, if that
 /// is more.
-fn needed_bytes<'a>(problem: &Problem, items: impl Iterator<Item = &'a Item>) -> u64 {
+fn needed_bytes<'a>(problem: &Problem, requests: impl Iterator<Item = &'a Request>) -> u64 {
     let mut changes: BTreeMap<i64, i64> = BTreeMap::new();
     let mut add = |life: Life, bytes: u64, sign: i64| {
         let bytes = sign * bytes.cast_signed();
@@ -280,7 +284,7 @@ fn needed_bytes<'a>(problem: &Problem, items: impl Iterator<Item = &'a Item>) ->
     for piece in problem.buffers().iter().flat_map(plimsoll_pack::Buffer::pieces) {
         add(piece.life, piece.span.len(), 1);
     }
-    for (life, hole) in items.flat_map(|item| &item.holes) {
+    for (life, hole) in requests.flat_map(|request| &request.holes) {
         add(*life, *hole, -1);
     }
     let mut needed = 0;
@@ -293,9 +297,9 @@ fn needed_bytes<'a>(problem: &Problem, items: impl Iterator<Item = &'a Item>) ->
 }
 
 /// Whether a bank takes an item, as long as there is room.
-fn takes(spec: &BankSpec, item: &Item) -> bool {
+fn takes(spec: &BankSpec, request: &Request) -> bool {
     let caps = [spec.capacity, spec.buffer_capacity];
-    spec.takes(item.role) && caps.iter().flatten().all(|cap| item.buffer.size <= *cap)
+    spec.takes(request.role) && caps.iter().flatten().all(|cap| request.buffer.size <= *cap)
 }
 
 /// Why there is no plan: what is left over when every bank is full.
@@ -303,9 +307,9 @@ fn takes(spec: &BankSpec, item: &Item) -> bool {
 #[non_exhaustive]
 pub struct NoRoom {
     /// What fits into no bank.
-    pub left_over: Vec<Homeless>,
+    pub left_over: Vec<Unplaced>,
     /// Where there is one bank and the packer can tell: a set that does not fit it together.
-    pub misfit: Vec<Homeless>,
+    pub misfit: Vec<Unplaced>,
     /// Whether of that set each is needed: without any one of them the others fit.
     pub irreducible: bool,
     /// Whether no packing has room for all: otherwise none was found.
@@ -316,7 +320,7 @@ pub struct NoRoom {
 
 /// A buffer without a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Homeless {
+pub struct Unplaced {
     /// The name of its first value, or of the step whose scratch memory it is.
     pub name: String,
     /// Whether it is scratch memory.
@@ -325,7 +329,7 @@ pub struct Homeless {
     pub bytes: u64,
 }
 
-impl fmt::Display for Homeless {
+impl fmt::Display for Unplaced {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scratch = if self.is_scratch { "the scratch of " } else { "" };
         write!(f, "{scratch}{:?} ({} bytes)", self.name, self.bytes)
@@ -334,8 +338,8 @@ impl fmt::Display for Homeless {
 
 impl fmt::Display for NoRoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let listed = |what: &[Homeless]| {
-            let shown: Vec<String> = what.iter().take(5).map(Homeless::to_string).collect();
+        let listed = |what: &[Unplaced]| {
+            let shown: Vec<String> = what.iter().take(5).map(Unplaced::to_string).collect();
             format!("{}{}", shown.join(", "), if what.len() > 5 { ", …" } else { "" })
         };
         match self.left_over.len() {
@@ -353,27 +357,28 @@ impl fmt::Display for NoRoom {
 
 /// What is to be said when these items are left over.
 pub(crate) fn no_room(
-    checked: &Checked<'_>,
-    items: &[Item],
+    validated: &ValidatedProgram<'_>,
+    requests: &[Request],
     left_over: &[usize],
     options: &Options,
 ) -> NoRoom {
-    let homeless = |index: &usize| {
-        let bytes = items[*index].buffer.size;
-        match items[*index].what {
-            What::Family(head) => {
-                let name = checked.program.value_name(head).into_owned();
-                Homeless { name, is_scratch: false, bytes }
+    let unplaced = |index: &usize| {
+        let bytes = requests[*index].buffer.size;
+        match requests[*index].what {
+            What::AliasSet(head) => {
+                let name = validated.program.value_name(head).into_owned();
+                Unplaced { name, is_scratch: false, bytes }
             }
             What::Scratch(step) => {
-                let name = checked.program.step_name(step).into_owned();
-                Homeless { name, is_scratch: true, bytes }
+                let name = validated.program.step_name(step).into_owned();
+                Unplaced { name, is_scratch: true, bytes }
             }
         }
     };
-    let all: Vec<plimsoll_pack::Buffer> = items.iter().map(|item| item.buffer.clone()).collect();
+    let all: Vec<plimsoll_pack::Buffer> =
+        requests.iter().map(|request| request.buffer.clone()).collect();
     let problem = Problem::new(all).expect("it was packed in parts");
-    let lower_bound_bytes = needed_bytes(&problem, items.iter());
+    let lower_bound_bytes = needed_bytes(&problem, requests.iter());
     let mut misfit = None;
     if let [BankSpec { capacity: Some(capacity), align, repeat: false, roles, .. }] =
         options.banks.as_slice()
@@ -389,15 +394,16 @@ pub(crate) fn no_room(
         search.work = options.pack.work.unwrap_or(options.pack.effort.work());
         misfit = exact::misfit(&problem, *capacity, &search);
     }
-    let is_refused = |item: &usize| !options.banks.iter().any(|spec| takes(spec, &items[*item]));
+    let is_refused =
+        |request: &usize| !options.banks.iter().any(|spec| takes(spec, &requests[*request]));
     let proven = misfit.is_some() || left_over.iter().any(is_refused);
     let irreducible = misfit.as_ref().is_some_and(|misfit| misfit.irreducible);
     let misfit = misfit.map_or(Vec::new(), |misfit| misfit.buffers);
     NoRoom {
-        left_over: left_over.iter().map(homeless).collect(),
-        misfit: misfit.iter().map(|id| homeless(&id.index())).collect(),
+        left_over: left_over.iter().map(unplaced).collect(),
+        misfit: misfit.iter().map(|id| unplaced(&id.index())).collect(),
         proven,
-        irreducible: irreducible && checked.program.execution() == Execution::InOrder,
+        irreducible: irreducible && validated.program.execution() == Execution::InOrder,
         lower_bound_bytes,
     }
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use crate::assignment::SharedError;
 use crate::banks::NoRoom;
-use crate::home::SharedError;
 use crate::options::OptionsError;
 use crate::validate::ProgramError;
 use crate::verify::Rejected;

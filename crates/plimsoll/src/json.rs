@@ -32,7 +32,7 @@ const ORDER_BOUND: &str = "schedule_lower_bound_bytes";
 
 /// What the command line or another caller wants to be told beside the plan: the options and
 /// bindings that made it, by name.
-pub type Told = BTreeMap<String, serde_json::Value>;
+pub type Recorded = BTreeMap<String, serde_json::Value>;
 
 /// The plan as JSON, one value a line.
 /// `found` is what else is known of it, under keys of its own.
@@ -40,7 +40,12 @@ pub type Told = BTreeMap<String, serde_json::Value>;
 /// # Panics
 /// Never: names and numbers can always be written.
 #[must_use]
-pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told, mut found: Told) -> String {
+pub fn write_plan(
+    program: &dyn Program,
+    plan: &Plan,
+    options: Recorded,
+    mut found: Recorded,
+) -> String {
     if let Some(bound) = plan.derivation.order_bound_bytes {
         found.insert(ORDER_BOUND.to_owned(), bound.into());
     }
@@ -78,7 +83,7 @@ pub fn write_plan(program: &dyn Program, plan: &Plan, options: Told, mut found: 
             root: root.map(|(root, _)| name(root)),
             root_offset: root.map(|(_, layout)| layout.first),
             row_bytes: rows.map(|rows| rows.bytes),
-            pitch_bytes: rows.map(|rows| rows.pitch),
+            pitch_bytes: rows.map(|rows| rows.stride),
             buffer: member.map(|m| m.buffer.0),
             in_place_of: member.and_then(|m| m.took_over).map(name),
             follows: follows[index].iter().copied().map(name).collect(),

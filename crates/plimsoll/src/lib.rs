@@ -6,12 +6,13 @@
 
 mod align;
 mod assemble;
+mod assignment;
 mod attempt;
 mod banks;
+mod coalesce;
 mod error;
 pub mod explain;
 mod follows;
-mod home;
 mod ids;
 pub mod json;
 mod labels;
@@ -24,7 +25,6 @@ mod pipeline;
 mod plan;
 mod point;
 mod program;
-mod reuse;
 mod schedule;
 mod shared;
 #[cfg(feature = "testing")]
@@ -34,24 +34,24 @@ mod unshared;
 mod validate;
 pub mod verify;
 
-pub use banks::{Homeless, NoRoom};
+pub use assignment::SharedError;
+pub use banks::{NoRoom, Unplaced};
 pub use error::PlanError;
 pub use follows::follows;
-pub use home::SharedError;
 pub use ids::{BankId, BufferId, StepId, ValueId};
 pub use json::{
-    FalseClaim, PLAN_FORMAT, PlanFileRead, PlanReadError, Told, false_claims, read_plan,
+    FalseClaim, PLAN_FORMAT, PlanFileRead, PlanReadError, Recorded, false_claims, read_plan,
     read_plan_file, unreserved, write_plan,
 };
 pub use labels::{Labels, ValueLabel};
-pub use options::{Apart, BankSpec, Boundary, Options, OptionsError};
+pub use options::{BankSpec, Boundary, NoShare, Options, OptionsError};
 pub use order::{Ordering, compared_arena, order, order_watched};
 pub use pipeline::{arena_bytes, plan, plan_watched};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 pub use point::{LiveRange, Point};
 pub use program::{
-    Access, AccessKind, Execution, Layout, Overwrite, Program, Role, Rows, Scratch, Storage, Until,
-    ValueInfo, View, root_of,
+    Access, AccessKind, Execution, Layout, Overwrite, Program, Role, Scratch, Storage, Strided,
+    Until, ValueInfo, View, root_of,
 };
 pub use schedule::{OrderEffort, Pulse, Schedule, search_order};
 pub use shared::{SharedLayout, SharedLayoutError, SharedSlot};

@@ -9,45 +9,50 @@
 
 use plimsoll_pack::Span;
 
-use crate::home::Home;
+use crate::assignment::Assignment;
 use crate::ids::ValueId;
-use crate::liveness::Need;
+use crate::liveness::LiveSpan;
 use crate::point::{LiveRange, Point};
 use crate::program::AccessKind;
-use crate::validate::Checked;
+use crate::validate::ValidatedProgram;
 
 /// The life of every value, by [`ValueId`]. Those of values that are not placed mean nothing.
-pub(crate) fn lives(checked: &Checked<'_>, homes: &[Home], needs: &[Vec<Need>]) -> Vec<LiveRange> {
+pub(crate) fn lives(
+    validated: &ValidatedProgram<'_>,
+    assignments: &[Assignment],
+    live_spans: &[Vec<LiveSpan>],
+) -> Vec<LiveRange> {
     let life = |value: ValueId| {
-        let root = checked.roots[value.index()].root;
-        if homes[root.index()] == Home::Kept {
-            return LiveRange::whole_run(checked.steps());
+        let root = validated.roots[value.index()].root;
+        if assignments[root.index()] == Assignment::Kept {
+            return LiveRange::whole_run(validated.steps());
         }
-        life(checked, value, &needs[root.index()])
+        life(validated, value, &live_spans[root.index()])
     };
-    checked.value_ids().map(life).collect()
+    validated.value_ids().map(life).collect()
 }
 
 /// The life of a value, from what its root is needed for.
-fn life(checked: &Checked<'_>, value: ValueId, needs: &[Need]) -> LiveRange {
-    let info = &checked.values[value.index()];
-    let span = checked.roots[value.index()].hull(info.bytes);
-    let ours: Vec<&Need> = needs.iter().filter(|need| concerns(need, value, span)).collect();
-    let fills = ours.iter().filter(|need| begins(need));
-    let start = fills.map(|need| need.live.start).min().unwrap_or(Point(0));
-    let end = ours.iter().map(|need| need.live.end).max().unwrap_or(start);
-    let fetched = info.output.then(|| Point::end_of_run(checked.steps()));
+fn life(validated: &ValidatedProgram<'_>, value: ValueId, live_spans: &[LiveSpan]) -> LiveRange {
+    let info = &validated.values[value.index()];
+    let span = validated.roots[value.index()].hull(info.bytes);
+    let ours: Vec<&LiveSpan> =
+        live_spans.iter().filter(|live_span| concerns(live_span, value, span)).collect();
+    let fills = ours.iter().filter(|live_span| begins(live_span));
+    let start = fills.map(|live_span| live_span.live.start).min().unwrap_or(Point(0));
+    let end = ours.iter().map(|live_span| live_span.live.end).max().unwrap_or(start);
+    let fetched = info.output.then(|| Point::end_of_run(validated.steps()));
     LiveRange::new(start, end.max(start).max(fetched.unwrap_or(end)))
 }
 
 /// Whether bytes of a value are among those that are needed; a value without bytes is needed where it
 /// is named.
-fn concerns(need: &Need, value: ValueId, span: Span) -> bool {
-    need.span.meets(span) || need.touch.is_some_and(|touch| touch.value == value)
+fn concerns(live_span: &LiveSpan, value: ValueId, span: Span) -> bool {
+    live_span.span.meets(span) || live_span.touch.is_some_and(|touch| touch.value == value)
 }
 
 /// Whether bytes come to be by what they are needed for: a step that writes them, or a caller who
 /// fills them before the first step.
-fn begins(need: &Need) -> bool {
-    need.is_fill() || need.touch.is_some_and(|touch| touch.kind == AccessKind::Write)
+fn begins(live_span: &LiveSpan) -> bool {
+    live_span.is_fill() || live_span.touch.is_some_and(|touch| touch.kind == AccessKind::Write)
 }

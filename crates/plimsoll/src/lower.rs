@@ -10,17 +10,17 @@ use std::collections::BTreeMap;
 
 use plimsoll_pack::{Conflicts, Gap, Life, Span};
 
-use crate::home::Home;
+use crate::assignment::Assignment;
+use crate::coalesce::{AliasSets, hull};
 use crate::ids::{StepId, ValueId};
-use crate::liveness::{LiveBytes, Liveness, Need, whole};
+use crate::liveness::{LiveBytes, LiveSpan, Liveness, whole};
 use crate::options::Options;
 use crate::point::{LiveRange, Point};
 use crate::program::Role;
-use crate::reuse::{Families, hull};
-use crate::validate::Checked;
+use crate::validate::ValidatedProgram;
 
 /// One thing to place.
-pub(crate) struct Item {
+pub(crate) struct Request {
     pub(crate) what: What,
     /// Size, life, gaps and alignment, without a bank's own wishes.
     pub(crate) buffer: plimsoll_pack::Buffer,
@@ -37,106 +37,106 @@ pub(crate) struct Item {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     /// The family of that head.
-    Family(ValueId),
+    AliasSet(ValueId),
     /// The scratch memory of that step.
     Scratch(StepId),
 }
 
 /// Everything that is to be placed, families first.
-pub(crate) fn items(
-    checked: &Checked<'_>,
-    homes: &[Home],
+pub(crate) fn requests(
+    validated: &ValidatedProgram<'_>,
+    assignments: &[Assignment],
     liveness: &Liveness,
-    families: &Families,
+    alias_sets: &AliasSets,
     options: &Options,
-) -> Vec<Item> {
-    let sizes = sizes(checked, homes, families, options);
-    let members = members(checked, liveness, families);
-    let heads = checked.value_ids().filter(|v| {
-        matches!(homes[v.index()], Home::Packed | Home::Kept)
-            && checked.is_root(*v)
-            && families.member[v.index()].0 == *v
+) -> Vec<Request> {
+    let sizes = sizes(validated, assignments, alias_sets, options);
+    let members = members(validated, liveness, alias_sets);
+    let heads = validated.value_ids().filter(|v| {
+        matches!(assignments[v.index()], Assignment::Packed | Assignment::Kept)
+            && validated.is_root(*v)
+            && alias_sets.member[v.index()].0 == *v
     });
-    let mut items: Vec<Item> = heads
+    let mut requests: Vec<Request> = heads
         .map(|head| {
-            let needs = &families.needs[head.index()];
-            family(checked, head, needs, &members[head.index()], sizes[head.index()])
+            let live_spans = &alias_sets.live_spans[head.index()];
+            alias_set(validated, head, live_spans, &members[head.index()], sizes[head.index()])
         })
         .collect();
-    let scratch = checked.schedule.iter().filter_map(|step| {
-        let scratch = checked.scratch[step.index()]?;
-        let at = checked.position[step.index()];
+    let scratch = validated.schedule.iter().filter_map(|step| {
+        let scratch = validated.scratch[step.index()]?;
+        let at = validated.position[step.index()];
         let live = LiveRange::new(Point::reads(at), Point::after(at));
         let buffer = plimsoll_pack::Buffer::new(scratch.bytes, life(live)).aligned(scratch.align);
         let what = What::Scratch(*step);
         let (firsts, lasts) = (vec![*step], vec![Some(*step)]);
-        Some(Item { what, buffer, role: Role::Temporary, holes: Vec::new(), firsts, lasts })
+        Some(Request { what, buffer, role: Role::Temporary, holes: Vec::new(), firsts, lasts })
     });
-    items.extend(scratch);
-    items.retain(|item| item.buffer.size > 0);
-    items
+    requests.extend(scratch);
+    requests.retain(|request| request.buffer.size > 0);
+    requests
 }
 
 /// The bytes and the alignment of every family; by head.
 fn sizes(
-    checked: &Checked<'_>,
-    homes: &[Home],
-    families: &Families,
+    validated: &ValidatedProgram<'_>,
+    assignments: &[Assignment],
+    alias_sets: &AliasSets,
     options: &Options,
 ) -> Vec<(u64, u64)> {
-    let mut sizes = vec![(0, 1); checked.values.len()];
-    for value in checked.value_ids() {
-        if !matches!(homes[value.index()], Home::Packed | Home::Kept) {
+    let mut sizes = vec![(0, 1); validated.values.len()];
+    for value in validated.value_ids() {
+        if !matches!(assignments[value.index()], Assignment::Packed | Assignment::Kept) {
             continue;
         }
-        let rooted = checked.roots[value.index()];
-        let (head, at) = families.member[rooted.root.index()];
+        let rooted = validated.roots[value.index()];
+        let (head, at) = alias_sets.member[rooted.root.index()];
         let (size, align) = &mut sizes[head.index()];
-        *size = (*size).max(at + whole(checked, value, options).hi);
-        *align = families.align[head.index()];
+        *size = (*size).max(at + whole(validated, value, options).hi);
+        *align = alias_sets.align[head.index()];
     }
     sizes
 }
 
 /// A root as a part of a family: where it begins, and when its bytes are live.
-type FamilyMember<'l> = (u64, &'l [LiveBytes]);
+type SetMember<'l> = (u64, &'l [LiveBytes]);
 
 /// The roots of every family; by head.
 fn members<'l>(
-    checked: &Checked<'_>,
+    validated: &ValidatedProgram<'_>,
     liveness: &'l Liveness,
-    families: &Families,
-) -> Vec<Vec<FamilyMember<'l>>> {
-    let mut members = vec![Vec::new(); checked.values.len()];
-    for root in checked.value_ids().filter(|value| checked.is_root(*value)) {
-        let (head, at) = families.member[root.index()];
+    alias_sets: &AliasSets,
+) -> Vec<Vec<SetMember<'l>>> {
+    let mut members = vec![Vec::new(); validated.values.len()];
+    for root in validated.value_ids().filter(|value| validated.is_root(*value)) {
+        let (head, at) = alias_sets.member[root.index()];
         members[head.index()].push((at, &liveness.bytes[root.index()][..]));
     }
     members
 }
 
-fn family(
-    checked: &Checked<'_>,
+fn alias_set(
+    validated: &ValidatedProgram<'_>,
     head: ValueId,
-    needs: &[Need],
-    members: &[FamilyMember<'_>],
+    live_spans: &[LiveSpan],
+    members: &[SetMember<'_>],
     (size, align): (u64, u64),
-) -> Item {
+) -> Request {
     // What nobody ever touches still has a place, for a moment.
-    let (start, end) = hull(needs).unwrap_or((Point(0), Point(1)));
+    let (start, end) = hull(live_spans).unwrap_or((Point(0), Point(1)));
     let live = LiveRange::new(start, end.max(Point(start.0 + 1)));
     let mut buffer = plimsoll_pack::Buffer::new(size, life(live)).aligned(align);
     let mut holes = Vec::new();
     let mut item_order = (Vec::new(), Vec::new());
-    if checked.order.is_some() {
-        item_order = ends(checked, needs);
-    } else if !covered(needs, live, Span::new(0, size)) {
-        buffer.gaps = gaps(needs, size);
+    if validated.order.is_some() {
+        item_order = ends(validated, live_spans);
+    } else if !covered(live_spans, live, Span::new(0, size)) {
+        buffer.gaps = gaps(live_spans, size);
         holes = unneeded(&buffer, &needed(members));
     }
     let (firsts, lasts) = item_order;
-    let role = checked.values[head.index()].role;
-    Item { what: What::Family(head), buffer, role, holes, firsts, lasts }
+    let role = validated.values[head.index()].role;
+    Request { what: What::AliasSet(head), buffer, role, holes, firsts, lasts }
 }
 
 pub(crate) fn life(live: LiveRange) -> Life {
@@ -145,10 +145,13 @@ pub(crate) fn life(live: LiveRange) -> Life {
 }
 
 /// The stretches of a life in which not all bytes are needed. O(n log n) for n needs.
-fn gaps(needs: &[Need], size: u64) -> Vec<Gap> {
-    let mut events: Vec<(Point, bool, Span)> = Vec::with_capacity(2 * needs.len());
-    for need in needs {
-        events.extend([(need.live.start, true, need.span), (need.live.end, false, need.span)]);
+fn gaps(live_spans: &[LiveSpan], size: u64) -> Vec<Gap> {
+    let mut events: Vec<(Point, bool, Span)> = Vec::with_capacity(2 * live_spans.len());
+    for live_span in live_spans {
+        events.extend([
+            (live_span.live.start, true, live_span.span),
+            (live_span.live.end, false, live_span.span),
+        ]);
     }
     events.sort_unstable_by_key(|(at, ..)| *at);
     let (mut lows, mut highs) = (Counted::default(), Counted::default());
@@ -204,8 +207,8 @@ impl Counted {
 
 /// How many bytes of a family are needed, from each moment at which that changes. O(n log n) for n
 /// stretches of live bytes.
-fn needed(members: &[FamilyMember<'_>]) -> Vec<(Point, u64)> {
-    let shifted = |(at, bytes): &FamilyMember<'_>| {
+fn needed(members: &[SetMember<'_>]) -> Vec<(Point, u64)> {
+    let shifted = |(at, bytes): &SetMember<'_>| {
         let at = *at;
         let spans = bytes.iter().flat_map(|live| &live.spans);
         spans.map(move |span| span.shifted(at)).collect::<Vec<Span>>()
@@ -264,9 +267,9 @@ fn unneeded(buffer: &plimsoll_pack::Buffer, needed: &[(Point, u64)]) -> Vec<(Lif
 }
 
 /// Whether the needs for all bytes cover the whole life without a break.
-fn covered(needs: &[Need], live: LiveRange, whole: Span) -> bool {
+fn covered(live_spans: &[LiveSpan], live: LiveRange, whole: Span) -> bool {
     let mut spans: Vec<LiveRange> =
-        needs.iter().filter(|n| n.span == whole).map(|n| n.live).collect();
+        live_spans.iter().filter(|n| n.span == whole).map(|n| n.live).collect();
     spans.sort_unstable();
     let mut until = live.start;
     for span in spans {
@@ -279,18 +282,21 @@ fn covered(needs: &[Need], live: LiveRange, whole: Span) -> bool {
 }
 
 /// The steps that may touch a family first, and those with which it may be over.
-fn ends(checked: &Checked<'_>, needs: &[Need]) -> (Vec<StepId>, Vec<Option<StepId>>) {
+fn ends(
+    validated: &ValidatedProgram<'_>,
+    live_spans: &[LiveSpan],
+) -> (Vec<StepId>, Vec<Option<StepId>>) {
     let mut firsts: Vec<StepId> = Vec::new();
     let mut lasts: Vec<Option<StepId>> = Vec::new();
-    for need in needs {
-        if let Some(touch) = need.touch {
+    for live_span in live_spans {
+        if let Some(touch) = live_span.touch {
             firsts.extend([touch.step, touch.first]);
             lasts.extend([Some(touch.step), touch.last]);
-        } else if need.live.end == Point::end_of_run(checked.steps()) {
+        } else if live_span.live.end == Point::end_of_run(validated.steps()) {
             lasts.push(None);
         }
     }
-    let from_outside = needs.iter().any(|n| n.touch.is_none() && n.live.start == Point(0));
+    let from_outside = live_spans.iter().any(|n| n.touch.is_none() && n.live.start == Point(0));
     if from_outside {
         // Nothing is certainly over before a run begins.
         firsts.clear();
@@ -304,17 +310,17 @@ fn ends(checked: &Checked<'_>, needs: &[Need]) -> (Vec<StepId>, Vec<Option<StepI
 /// access to the other may begin. O(n² + n × steps / 64). Behind the items there is room for
 /// obstacles that live all the time, which no pair is about.
 pub(crate) fn conflicts(
-    checked: &Checked<'_>,
-    items: &[&Item],
+    validated: &ValidatedProgram<'_>,
+    requests: &[&Request],
     obstacles: usize,
 ) -> Option<Conflicts> {
-    let order = checked.order.as_ref()?;
+    let order = validated.order.as_ref()?;
     // By item: the steps (by position) that begin only once the item is over.
-    let words = checked.steps().div_ceil(64);
-    let mut free_after: Vec<Vec<u64>> = Vec::with_capacity(items.len());
-    for item in items {
+    let words = validated.steps().div_ceil(64);
+    let mut free_after: Vec<Vec<u64>> = Vec::with_capacity(requests.len());
+    for request in requests {
         let mut bits = vec![u64::MAX; words];
-        for last in &item.lasts {
+        for last in &request.lasts {
             match last {
                 Some(last) => {
                     let after = order.all_after(*last);
@@ -327,15 +333,15 @@ pub(crate) fn conflicts(
     }
     let gives_to = |a: usize, b: usize| {
         let has = |step: &StepId| {
-            let position = checked.position[step.index()];
+            let position = validated.position[step.index()];
             free_after[a][position / 64] >> (position % 64) & 1 == 1
         };
-        !items[b].firsts.is_empty() && items[b].firsts.iter().all(has)
+        !requests[b].firsts.is_empty() && requests[b].firsts.iter().all(has)
     };
-    let mut conflicts = Conflicts::new(items.len() + obstacles);
-    for a in 0..items.len() {
-        for b in a + 1..items.len() {
-            let apart = !items[a].buffer.life.meets(items[b].buffer.life);
+    let mut conflicts = Conflicts::new(requests.len() + obstacles);
+    for a in 0..requests.len() {
+        for b in a + 1..requests.len() {
+            let apart = !requests[a].buffer.life.meets(requests[b].buffer.life);
             if apart && !gives_to(a, b) && !gives_to(b, a) {
                 conflicts.add(a, b);
             }

@@ -25,7 +25,7 @@ pub struct Options {
     /// Whether outputs may take over the bytes of inputs. Those that must, do.
     pub in_place: bool,
     /// Values whose bytes are not shared with anything.
-    pub apart: Apart,
+    pub no_share: NoShare,
     /// The address spaces to place buffers in, in order of preference; one without limits if none
     /// is given.
     pub banks: Vec<BankSpec>,
@@ -49,7 +49,7 @@ impl Default for Options {
             guards: Boundary { inputs: 0, params: 0, constants: 0, outputs: 0 },
             min_slot: 0,
             in_place: true,
-            apart: Apart::Nothing,
+            no_share: NoShare::Nothing,
             banks: Vec::new(),
             shared: None,
             schedule: None,
@@ -122,8 +122,8 @@ impl Options {
 
     /// The same, with these values kept from sharing.
     #[must_use]
-    pub fn with_apart(self, apart: Apart) -> Self {
-        Options { apart, ..self }
+    pub fn with_no_share(self, no_share: NoShare) -> Self {
+        Options { no_share, ..self }
     }
 
     /// The same, with these address spaces.
@@ -165,12 +165,12 @@ impl Options {
         if let Some(bank) = self.banks.iter().find(|bank| bank.align == Some(0)) {
             return Err(OptionsError::NoBankAlign { bank: bank.name.clone() });
         }
-        let apart = match &self.apart {
-            Apart::Values(values) => &values[..],
-            Apart::Nothing | Apart::Everything => &[],
+        let no_share = match &self.no_share {
+            NoShare::Values(values) => &values[..],
+            NoShare::Nothing | NoShare::Everything => &[],
         };
-        match apart.iter().find(|value| value.index() >= values) {
-            Some(value) => Err(OptionsError::UnknownApart(*value)),
+        match no_share.iter().find(|value| value.index() >= values) {
+            Some(value) => Err(OptionsError::UnknownNoShare(*value)),
             None => Ok(()),
         }
     }
@@ -187,8 +187,8 @@ pub enum OptionsError {
         /// What the bank is called.
         bank: String,
     },
-    /// [`Options::apart`] names a value that the program does not have.
-    UnknownApart(ValueId),
+    /// [`Options::no_share`] names a value that the program does not have.
+    UnknownNoShare(ValueId),
 }
 
 impl fmt::Display for OptionsError {
@@ -198,8 +198,8 @@ impl fmt::Display for OptionsError {
             OptionsError::NoBankAlign { bank } => {
                 write!(f, "the alignment of bank {bank:?} is 0: it is at least 1")
             }
-            OptionsError::UnknownApart(value) => {
-                write!(f, "{value} is to be apart, and does not exist")
+            OptionsError::UnknownNoShare(value) => {
+                write!(f, "{value} is to be no_share, and does not exist")
             }
         }
     }
@@ -235,7 +235,7 @@ impl<T: Copy> Boundary<T> {
 
 /// Values whose bytes are not shared with anything: to find out which sharing a bug depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Apart {
+pub enum NoShare {
     /// Everything may share.
     Nothing,
     /// These values, and whatever is a view of them.

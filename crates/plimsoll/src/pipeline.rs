@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use plimsoll_pack::{Limit, Watch};
 
 use crate::assemble::assemble;
+use crate::assignment::assignments;
 use crate::attempt::{Case, best_attempt};
 use crate::error::PlanError;
-use crate::home::homes;
 use crate::liveness::{check_sizes, liveness};
 use crate::options::Options;
 use crate::plan::{Derivation, Plan};
@@ -60,14 +60,14 @@ fn unverified(
     watch: &mut Watch<'_>,
 ) -> Result<Plan, PlanError> {
     options.check(program.values()).map_err(PlanError::Options)?;
-    let checked =
+    let validated =
         validate::validate(program, options.schedule.as_deref()).map_err(PlanError::Program)?;
-    check_sizes(&checked, options).map_err(PlanError::Program)?;
-    let homes = homes(&checked, options).map_err(PlanError::Shared)?;
-    let liveness = liveness(&checked, &homes, options);
+    check_sizes(&validated, options).map_err(PlanError::Program)?;
+    let assignments = assignments(&validated, options).map_err(PlanError::Shared)?;
+    let liveness = liveness(&validated, &assignments, options);
     // Once stopped, what is left to do is done by the first rule alone.
     let mut stopped = false;
-    let case = Case { checked: &checked, homes: &homes, liveness: &liveness };
+    let case = Case { validated: &validated, assignments: &assignments, liveness: &liveness };
     let best = best_attempt(&case, options, &mut |progress| {
         stopped = stopped || watch(progress).is_break();
         if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

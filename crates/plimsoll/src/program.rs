@@ -19,7 +19,7 @@ use crate::ids::{StepId, ValueId};
 /// - a value is written before it is read, and an output is written: every byte by a step, or from
 ///   outside if its [`Role`] or [`Storage`] says so;
 /// - a view lies within the value that it is a view of, and views do not go in circles;
-/// - a view of [rows](Rows) has no guard, rows that are the same bytes are not written, and there are
+/// - a view of [rows](Strided) has no guard, rows that are the same bytes are not written, and there are
 ///   rows only where steps run in order; a view of such a view is a stretch or rows of the root;
 /// - byte ranges of accesses lie within the value;
 /// - an access begins no later than its step and is over no earlier than its step;
@@ -186,7 +186,7 @@ pub struct View {
     /// The first byte in it.
     pub offset: u64,
     /// Where the rest is, if the part is not one stretch of bytes.
-    pub rows: Option<Rows>,
+    pub rows: Option<Strided>,
 }
 
 impl View {
@@ -200,8 +200,8 @@ impl View {
     #[must_use]
     pub fn fits(&self, bytes: u64, of: u64) -> bool {
         let shaped = self.rows.is_none_or(|rows| {
-            let apart = rows.pitch == 0 || rows.pitch >= rows.bytes;
-            let few = || rows.pitch <= rows.bytes || bytes / rows.bytes <= Rows::MOST;
+            let apart = rows.stride == 0 || rows.stride >= rows.bytes;
+            let few = || rows.stride <= rows.bytes || bytes / rows.bytes <= Strided::MOST;
             rows.bytes > 0 && bytes.is_multiple_of(rows.bytes) && apart && few()
         });
         let layout = Layout { first: self.offset, rows: self.rows };
@@ -212,15 +212,15 @@ impl View {
 /// Equal stretches of bytes, each as far behind the one before: a part of an inner axis. A step that
 /// declares an access to such a value has a kernel that knows strides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rows {
+pub struct Strided {
     /// The bytes of each, at least 1.
     pub bytes: u64,
     /// From the first byte of one to the first byte of the next; 0 if all are the same bytes, which
     /// can only be read.
-    pub pitch: u64,
+    pub stride: u64,
 }
 
-impl Rows {
+impl Strided {
     /// More than so many that are apart are not followed: the verifier looks at each.
     pub const MOST: u64 = 1 << 16;
 }
@@ -231,7 +231,7 @@ pub struct Layout {
     /// The first.
     pub first: u64,
     /// Where the rest is, if they are not one stretch.
-    pub rows: Option<Rows>,
+    pub rows: Option<Strided>,
 }
 
 impl Layout {
@@ -243,9 +243,9 @@ impl Layout {
     pub fn at(&self, byte: u64) -> u64 {
         let inside = match self.rows {
             None => byte,
-            Some(Rows { bytes, pitch }) => {
+            Some(Strided { bytes, stride }) => {
                 let bytes = bytes.max(1);
-                (byte / bytes).saturating_mul(pitch).saturating_add(byte % bytes)
+                (byte / bytes).saturating_mul(stride).saturating_add(byte % bytes)
             }
         };
         self.first.saturating_add(inside)
@@ -260,7 +260,7 @@ impl Layout {
         let last = bytes.hi - 1;
         match self.rows {
             Some(rows)
-                if rows.pitch == 0 && bytes.lo / rows.bytes.max(1) != last / rows.bytes.max(1) =>
+                if rows.stride == 0 && bytes.lo / rows.bytes.max(1) != last / rows.bytes.max(1) =>
             {
                 Span::new(self.first, self.first.saturating_add(rows.bytes))
             }
@@ -271,7 +271,7 @@ impl Layout {
     /// The stretches that some bytes of the value are, in order.
     #[must_use]
     pub fn spans(&self, bytes: Span) -> Vec<Span> {
-        let Some(rows) = self.rows.filter(|rows| rows.pitch > rows.bytes) else {
+        let Some(rows) = self.rows.filter(|rows| rows.stride > rows.bytes) else {
             return vec![self.hull(bytes)];
         };
         let mut spans = Vec::new();
@@ -289,7 +289,7 @@ impl Layout {
     #[must_use]
     pub fn view(&self, view: &View, bytes: u64) -> Option<Layout> {
         let first = self.at(view.offset);
-        let one = |rows: &Rows| bytes <= rows.bytes || rows.bytes == rows.pitch;
+        let one = |rows: &Strided| bytes <= rows.bytes || rows.bytes == rows.stride;
         let rows = match (view.rows.filter(|rows| !one(rows)), self.rows) {
             (rows, None) => rows,
             (None, Some(below)) => {
@@ -305,11 +305,11 @@ impl Layout {
             (Some(rows), Some(below)) => {
                 let start = view.offset % below.bytes.max(1);
                 let inside = start.checked_add(rows.bytes)? <= below.bytes;
-                if !inside || !rows.pitch.is_multiple_of(below.bytes) {
+                if !inside || !rows.stride.is_multiple_of(below.bytes) {
                     return None;
                 }
-                let pitch = (rows.pitch / below.bytes).checked_mul(below.pitch)?;
-                Some(Rows { bytes: rows.bytes, pitch })
+                let stride = (rows.stride / below.bytes).checked_mul(below.stride)?;
+                Some(Strided { bytes: rows.bytes, stride })
             }
         };
         Some(Layout { first, rows })

@@ -10,25 +10,25 @@ use crate::liveness::reserved;
 use crate::options::Options;
 use crate::program::{Role, Storage};
 use crate::validate;
-use crate::validate::Checked;
+use crate::validate::ValidatedProgram;
 
 /// The bytes of all that is placed, each in a place of its own, with what is reserved behind it.
-pub(crate) fn unshared_bytes(checked: &Checked<'_>, options: &Options) -> u64 {
-    let values = checked.value_ids().filter(|value| is_apart(checked, options, *value));
-    let values = values.map(|value| reserved(checked, value, options));
-    let scratch = checked.scratch.iter().flatten().map(|scratch| scratch.bytes);
+pub(crate) fn unshared_bytes(validated: &ValidatedProgram<'_>, options: &Options) -> u64 {
+    let values = validated.value_ids().filter(|value| is_apart(validated, options, *value));
+    let values = values.map(|value| reserved(validated, value, options));
+    let scratch = validated.scratch.iter().flatten().map(|scratch| scratch.bytes);
     values.chain(scratch).fold(0, u64::saturating_add)
 }
 
 /// Whether a value would have a place of its own.
-fn is_apart(checked: &Checked<'_>, options: &Options, value: ValueId) -> bool {
-    let info = &checked.values[value.index()];
-    if info.elided || checked.is_next_state[value.index()] {
+fn is_apart(validated: &ValidatedProgram<'_>, options: &Options, value: ValueId) -> bool {
+    let info = &validated.values[value.index()];
+    if info.elided || validated.is_next_state[value.index()] {
         return false;
     }
     // A part of what the caller fills is there with the whole.
-    let root = &checked.values[checked.roots[value.index()].root.index()];
-    let is_part = !checked.is_root(value) && info.role != Role::Temporary;
+    let root = &validated.values[validated.roots[value.index()].root.index()];
+    let is_part = !validated.is_root(value) && info.role != Role::Temporary;
     if is_part && validate::comes_from_outside(root) {
         return false;
     }

@@ -14,12 +14,12 @@ use plimsoll_pack::Span;
 use crate::ids::{StepId, ValueId};
 use crate::point::{LiveRange, Point};
 use crate::program::{
-    Access, AccessKind, Execution, Layout, Overwrite, Program, Role, Rows, Scratch, Storage, Until,
-    ValueInfo,
+    Access, AccessKind, Execution, Layout, Overwrite, Program, Role, Scratch, Storage, Strided,
+    Until, ValueInfo,
 };
 
 /// A program that keeps to its preconditions, with its schedule.
-pub(crate) struct Checked<'p> {
+pub(crate) struct ValidatedProgram<'p> {
     pub(crate) program: &'p dyn Program,
     /// By value.
     pub(crate) values: Vec<ValueInfo>,
@@ -48,7 +48,7 @@ pub(crate) struct Rooted {
     /// The first byte.
     pub(crate) offset: u64,
     /// Where the rest is, if it is not one stretch.
-    pub(crate) rows: Option<Rows>,
+    pub(crate) rows: Option<Strided>,
 }
 
 impl Rooted {
@@ -82,7 +82,7 @@ pub(crate) struct Touch {
     pub(crate) ends_with_step: bool,
 }
 
-impl Checked<'_> {
+impl ValidatedProgram<'_> {
     pub(crate) fn steps(&self) -> usize {
         self.schedule.len()
     }
@@ -111,7 +111,7 @@ impl Checked<'_> {
 pub(crate) fn validate<'p>(
     program: &'p dyn Program,
     schedule: Option<&[StepId]>,
-) -> Result<Checked<'p>, ProgramError> {
+) -> Result<ValidatedProgram<'p>, ProgramError> {
     let steps = program.steps();
     let values: Vec<ValueInfo> =
         (0..program.values()).map(|v| program.value(ValueId::new(v))).collect();
@@ -124,7 +124,7 @@ pub(crate) fn validate<'p>(
         None => (0..steps).map(StepId::new).collect(),
     };
     let position = positions(&schedule, steps).map_err(|fault| fault.named(program))?;
-    let mut checked = Checked {
+    let mut validated = ValidatedProgram {
         program,
         values,
         roots,
@@ -136,20 +136,22 @@ pub(crate) fn validate<'p>(
         is_next_state: vec![false; program.values()],
         order: None,
     };
-    read_steps(&mut checked)?;
-    check_order(&checked)?;
-    check_written_before_read(&checked)?;
-    written::check(&checked)?;
+    read_steps(&mut validated)?;
+    check_order(&validated)?;
+    check_written_before_read(&validated)?;
+    written::check(&validated)?;
     if program.execution() != Execution::InOrder {
-        if let Some(part) = checked.filled_parts().next() {
+        if let Some(part) = validated.filled_parts().next() {
             return Err(Fault::FilledPart(part).named(program));
         }
-        if let Some(value) = checked.value_ids().find(|v| checked.roots[v.index()].rows.is_some()) {
-            return Err(Fault::BadRows(value).named(program));
+        if let Some(value) =
+            validated.value_ids().find(|v| validated.roots[v.index()].rows.is_some())
+        {
+            return Err(Fault::BadStrides(value).named(program));
         }
-        checked.order = Some(HappensBefore::new(&checked)?);
+        validated.order = Some(HappensBefore::new(&validated)?);
     }
-    Ok(checked)
+    Ok(validated)
 }
 
 /// Follows views to their roots.
@@ -191,7 +193,7 @@ fn roots(program: &dyn Program, values: &[ValueInfo]) -> Result<Vec<Rooted>, Pro
             let info = &values[view.index()];
             let layout = info.view_of.and_then(|of| below.layout().view(&of, info.bytes));
             let layout = layout.filter(|layout| layout.rows.is_none() || info.guard == 0);
-            let bad = || Fault::BadRows(view).named(program);
+            let bad = || Fault::BadStrides(view).named(program);
             let Layout { first, rows } = layout.ok_or_else(bad)?;
             below = Rooted { offset: first, rows, ..below };
             roots[view.index()] = Some(below);
@@ -215,41 +217,42 @@ fn positions(schedule: &[StepId], steps: usize) -> Result<Vec<usize>, Fault> {
     }
 }
 
-fn read_steps(checked: &mut Checked<'_>) -> Result<(), ProgramError> {
-    let program = checked.program;
+fn read_steps(validated: &mut ValidatedProgram<'_>) -> Result<(), ProgramError> {
+    let program = validated.program;
     for index in 0..program.steps() {
         let step = StepId::new(index);
         let overwrites = program.overwrites(step).into_owned();
         for overwrite in &overwrites {
-            check_overwrite(checked, step, overwrite).map_err(|fault| fault.named(program))?;
-            checked.is_next_state[overwrite.output.index()] |= overwrite.must;
+            check_overwrite(validated, step, overwrite).map_err(|fault| fault.named(program))?;
+            validated.is_next_state[overwrite.output.index()] |= overwrite.must;
         }
-        checked.overwrites.push(overwrites);
+        validated.overwrites.push(overwrites);
         let scratch = program.scratch(step).filter(|s| s.bytes > 0);
         if scratch.is_some_and(|s| s.align == 0) {
             return Err(Fault::ScratchAlign(step).named(program));
         }
-        checked.scratch.push(scratch);
+        validated.scratch.push(scratch);
     }
-    for position in 0..checked.schedule.len() {
-        let step = checked.schedule[position];
+    for position in 0..validated.schedule.len() {
+        let step = validated.schedule[position];
         for access in program.accesses(step).iter() {
-            let touch = touch(checked, step, access).map_err(|fault| fault.named(program))?;
-            checked.accesses.push(touch);
+            let touch = touch(validated, step, access).map_err(|fault| fault.named(program))?;
+            validated.accesses.push(touch);
         }
-        check_read_once(checked, step).map_err(|fault| fault.named(program))?;
+        check_read_once(validated, step).map_err(|fault| fault.named(program))?;
     }
     Ok(())
 }
 
 /// In place is a matter of one read: the latest accesses, which are the step's, have no other of
 /// the same bytes of a value that the step overwrites.
-fn check_read_once(checked: &Checked<'_>, step: StepId) -> Result<(), Fault> {
-    let own = checked.accesses.iter().rposition(|touch| touch.step != step).map_or(0, |at| at + 1);
-    for overwrite in &checked.overwrites[step.index()] {
+fn check_read_once(validated: &ValidatedProgram<'_>, step: StepId) -> Result<(), Fault> {
+    let own =
+        validated.accesses.iter().rposition(|touch| touch.step != step).map_or(0, |at| at + 1);
+    for overwrite in &validated.overwrites[step.index()] {
         let Overwrite { output, input, .. } = *overwrite;
         let is_read = |touch: &&Touch| touch.value == input && touch.kind == AccessKind::Read;
-        let reads: Vec<&Touch> = checked.accesses[own..].iter().filter(is_read).collect();
+        let reads: Vec<&Touch> = validated.accesses[own..].iter().filter(is_read).collect();
         let again = |(at, read): (usize, &&Touch)| {
             reads[..at].iter().any(|before| before.span.meets(read.span))
         };
@@ -261,11 +264,12 @@ fn check_read_once(checked: &Checked<'_>, step: StepId) -> Result<(), Fault> {
 }
 
 fn check_overwrite(
-    checked: &Checked<'_>,
+    validated: &ValidatedProgram<'_>,
     step: StepId,
     overwrite: &Overwrite,
 ) -> Result<(), Fault> {
-    let info = |value: ValueId| checked.values.get(value.index()).ok_or(Fault::UnknownValue(value));
+    let info =
+        |value: ValueId| validated.values.get(value.index()).ok_or(Fault::UnknownValue(value));
     let (output, input) = (info(overwrite.output)?, info(overwrite.input)?);
     if output.bytes > input.bytes || overwrite.output == overwrite.input {
         return Err(Fault::OverwriteTooSmall {
@@ -277,9 +281,9 @@ fn check_overwrite(
     Ok(())
 }
 
-fn touch(checked: &Checked<'_>, step: StepId, access: &Access) -> Result<Touch, Fault> {
+fn touch(validated: &ValidatedProgram<'_>, step: StepId, access: &Access) -> Result<Touch, Fault> {
     let Access { value, bytes, kind, from, until } = *access;
-    let info = checked.values.get(value.index()).ok_or(Fault::UnknownValue(value))?;
+    let info = validated.values.get(value.index()).ok_or(Fault::UnknownValue(value))?;
     if info.elided {
         return Err(Fault::ElidedTouched { step, value });
     }
@@ -287,9 +291,9 @@ fn touch(checked: &Checked<'_>, step: StepId, access: &Access) -> Result<Touch, 
     if within.lo > within.hi || within.hi > info.bytes {
         return Err(Fault::AccessOutside { step, value });
     }
-    let here = checked.position[step.index()];
+    let here = validated.position[step.index()];
     let place = |other: StepId| {
-        checked.position.get(other.index()).copied().ok_or(Fault::UnknownStep(other))
+        validated.position.get(other.index()).copied().ok_or(Fault::UnknownStep(other))
     };
     let begin = match from {
         Some(early) if place(early)? > here => return Err(Fault::WindowBackwards { step, value }),
@@ -304,16 +308,16 @@ fn touch(checked: &Checked<'_>, step: StepId, access: &Access) -> Result<Touch, 
             return Err(Fault::WindowBackwards { step, value });
         }
         Until::After(late) => Point::after(place(late)?),
-        Until::EndOfRun => Point::end_of_run(checked.schedule.len()),
+        Until::EndOfRun => Point::end_of_run(validated.schedule.len()),
     };
     let last = match until {
         Until::Writes | Until::Step => Some(step),
         Until::After(late) => Some(late),
         Until::EndOfRun => None,
     };
-    let layout = checked.roots[value.index()].layout();
-    if kind == AccessKind::Write && layout.rows.is_some_and(|rows| rows.pitch == 0) {
-        return Err(Fault::BadRows(value));
+    let layout = validated.roots[value.index()].layout();
+    if kind == AccessKind::Write && layout.rows.is_some_and(|rows| rows.stride == 0) {
+        return Err(Fault::BadStrides(value));
     }
     Ok(Touch {
         step,
@@ -329,14 +333,14 @@ fn touch(checked: &Checked<'_>, step: StepId, access: &Access) -> Result<Touch, 
 }
 
 /// Declared waits hold in the schedule, and data flow forwards in it.
-fn check_order(checked: &Checked<'_>) -> Result<(), ProgramError> {
-    for step in &checked.schedule {
-        let flowing = checked.program.flows_from(*step);
-        for needs in checked.program.after(*step).iter().chain(flowing.iter()) {
-            let fail = |fault: Fault| fault.named(checked.program);
-            let place = checked.position.get(needs.index());
+fn check_order(validated: &ValidatedProgram<'_>) -> Result<(), ProgramError> {
+    for step in &validated.schedule {
+        let flowing = validated.program.flows_from(*step);
+        for needs in validated.program.after(*step).iter().chain(flowing.iter()) {
+            let fail = |fault: Fault| fault.named(validated.program);
+            let place = validated.position.get(needs.index());
             let place = place.ok_or_else(|| fail(Fault::UnknownStep(*needs)))?;
-            if *place >= checked.position[step.index()] {
+            if *place >= validated.position[step.index()] {
                 return Err(fail(Fault::OutOfOrder { step: *step, needs: *needs }));
             }
         }
@@ -346,30 +350,30 @@ fn check_order(checked: &Checked<'_>) -> Result<(), ProgramError> {
 
 /// A value that a step makes is read only once something of it was written, in the order of the
 /// schedule: for whole values and for parts alike, the verifier looks at every byte.
-fn check_written_before_read(checked: &Checked<'_>) -> Result<(), ProgramError> {
-    let mut written: Vec<bool> = checked.values.iter().map(comes_from_outside).collect();
-    for part in checked.filled_parts() {
-        written[checked.roots[part.index()].root.index()] = true;
+fn check_written_before_read(validated: &ValidatedProgram<'_>) -> Result<(), ProgramError> {
+    let mut written: Vec<bool> = validated.values.iter().map(comes_from_outside).collect();
+    for part in validated.filled_parts() {
+        written[validated.roots[part.index()].root.index()] = true;
     }
     // What a step takes over in place it need not write whole.
-    for step in &checked.schedule {
-        let at = checked.position[step.index()];
-        let from = checked.accesses.partition_point(|t| checked.position[t.step.index()] < at);
-        let to = checked.accesses.partition_point(|t| checked.position[t.step.index()] <= at);
-        for touch in &checked.accesses[from..to] {
-            let root = checked.roots[touch.value.index()].root;
+    for step in &validated.schedule {
+        let at = validated.position[step.index()];
+        let from = validated.accesses.partition_point(|t| validated.position[t.step.index()] < at);
+        let to = validated.accesses.partition_point(|t| validated.position[t.step.index()] <= at);
+        for touch in &validated.accesses[from..to] {
+            let root = validated.roots[touch.value.index()].root;
             let empty = touch.span.is_empty();
             if touch.kind == AccessKind::Read && !written[root.index()] && !empty {
                 let fault = Fault::ReadBeforeWrite { step: *step, value: touch.value };
-                return Err(fault.named(checked.program));
+                return Err(fault.named(validated.program));
             }
         }
-        let writes = checked.accesses[from..to].iter().filter(|t| t.kind == AccessKind::Write);
+        let writes = validated.accesses[from..to].iter().filter(|t| t.kind == AccessKind::Write);
         for touch in writes {
-            written[checked.roots[touch.value.index()].root.index()] = true;
+            written[validated.roots[touch.value.index()].root.index()] = true;
         }
-        for overwrite in checked.overwrites[step.index()].iter().filter(|o| o.must) {
-            written[checked.roots[overwrite.output.index()].root.index()] = true;
+        for overwrite in validated.overwrites[step.index()].iter().filter(|o| o.must) {
+            written[validated.roots[overwrite.output.index()].root.index()] = true;
         }
     }
     Ok(())

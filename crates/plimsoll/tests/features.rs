@@ -5,12 +5,11 @@
 use plimsoll::testing::TestProgram;
 use plimsoll::verify::violations;
 use plimsoll::{
-    Access, AccessKind, Apart, BankId, BankSpec, Execution, Options, Place, Plan, PlanError, Role,
-    Scratch, SharedLayout, Slot, StepId, Storage, Told, Until, ValueId, ValueInfo, plan, read_plan,
-    write_plan,
+    Access, AccessKind, BankId, BankSpec, Execution, NoShare, Options, Place, Plan, PlanError,
+    Recorded, Role, Scratch, SharedLayout, Slot, StepId, Storage, Until, ValueId, ValueInfo, plan,
+    read_plan, write_plan,
 };
 use plimsoll_pack::Span;
-use plimsoll_report::write_tsv;
 
 fn plain() -> Options {
     let mut options = Options::default();
@@ -97,21 +96,6 @@ fn a4_views_cost_nothing_and_chains_of_views_add_up() {
     assert_eq!(slot(&plan, slice).offset, slot(&plan, root).offset + 70);
     // While the slice is read only its ten bytes are alive, so the output fits beside it.
     assert_eq!(plan.banks[0].bytes, 100);
-}
-
-#[test]
-fn a6_the_tsv_has_three_totals_and_rows_by_offset() {
-    let mut program = in_order();
-    let (a, b, c) = (program.temporary(30), program.temporary(20), program.output(10));
-    program.step(&[], &[a]);
-    program.step(&[a], &[b]);
-    program.step(&[b], &[c]);
-    let plan = planned(&program, &plain());
-    assert_eq!(
-        write_tsv(&program, &plan),
-        "# arena_bytes=50\tunshared_bytes=60\tsaved_bytes=10\n0\t10\tv2\tarena\t10\t\n\
-         0\t30\tv0\tarena\t30\t\n30\t20\tv1\tarena\t20\t\n"
-    );
 }
 
 #[test]
@@ -206,10 +190,10 @@ fn a9_without_reuse_the_arena_is_the_sum_and_single_values_can_be_kept_apart() {
     // 13 + 14, the two last.
     assert_eq!(arena(&program, &plain()), 27);
     let mut options = plain();
-    options.apart = Apart::Everything;
+    options.no_share = NoShare::Everything;
     assert_eq!(arena(&program, &options), 10 + 11 + 12 + 13 + 14);
     // The first keeps its 10 bytes to itself.
-    options.apart = Apart::Values(vec![values[0]]);
+    options.no_share = NoShare::Values(vec![values[0]]);
     assert_eq!(arena(&program, &options), 37);
 }
 
@@ -527,7 +511,7 @@ fn b3_the_plan_says_whose_bytes_each_value_follows() {
     program.overwrite(relu, c, b, false);
     program.step(&[c], &[d]);
     let plan = planned(&program, &plain());
-    let json = write_plan(&program, &plan, Told::new(), Told::new());
+    let json = write_plan(&program, &plan, Recorded::new(), Recorded::new());
     let read: serde_json::Value = serde_json::from_str(&json).expect("own output");
     let value = |i: usize| &read["values"][i];
     assert_eq!(value(2)["in_place_of"], "v1");
@@ -693,7 +677,7 @@ fn e8_in_place_over_an_input_only_if_it_is_donated() {
 fn a_written_plan_reads_back_and_verifies_and_names_do_not_matter() {
     let program = branchy(Execution::InOrder);
     let plan = planned(&program, &Options::default());
-    let json = write_plan(&program, &plan, Told::new(), Told::new());
+    let json = write_plan(&program, &plan, Recorded::new(), Recorded::new());
     let read = read_plan(&program, &json).expect("own output");
     assert_eq!(violations(&program, &read), []);
     assert_eq!((read.places, read.schedule, read.banks), (plan.places, plan.schedule, plan.banks));
@@ -846,7 +830,7 @@ fn a_state_that_is_kept_apart_keeps_what_it_was_before() {
     assert_eq!(arena(&program, &plain()), 16);
     // Nobody else may have the bytes of b, which are those of a.
     let mut options = plain();
-    options.apart = Apart::Values(vec![b]);
+    options.no_share = NoShare::Values(vec![b]);
     let plan = planned(&program, &options);
     assert_eq!((plan.banks[0].bytes, slot(&plan, a)), (24, slot(&plan, b)));
 }

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use plimsoll::testing::{Orders, Shape, TestProgram, corrupts, random_program};
 use plimsoll::{
-    Apart, Execution, Options, PlanError, Program, SharedLayout, SharedSlot, StepId, Storage, Told,
-    ValueId, plan, plan_watched, write_plan,
+    Execution, NoShare, Options, PlanError, Program, Recorded, SharedLayout, SharedSlot, StepId,
+    Storage, ValueId, plan, plan_watched, write_plan,
 };
 use plimsoll_pack::Limit;
 use plimsoll_pack::testing::Rng;
@@ -42,7 +42,7 @@ fn random_options(rng: &mut Rng, program: &TestProgram) -> Options {
         options.min_slot = rng.below(4);
     }
     if rng.chance(10) {
-        options.apart = Apart::Everything;
+        options.no_share = NoShare::Everything;
     }
     options
 }
@@ -144,9 +144,12 @@ fn a_watched_plan_is_the_same_and_a_stopped_one_is_still_right() {
         assert!(!corrupts(&program, &cut, Orders(40)), "seed {seed}: {program:?}");
         assert_eq!(cut.derivation.limit, Some(Limit::Stopped), "seed {seed}");
         stopped += 1;
-        let json = write_plan(&program, &cut, Told::new(), Told::new());
+        let json = write_plan(&program, &cut, Recorded::new(), Recorded::new());
         assert!(json.contains("\"limit\": \"time\",\n  \"reproducible\": false,"), "{json}");
-        assert!(!write_plan(&program, &alone, Told::new(), Told::new()).contains("reproducible"));
+        assert!(
+            !write_plan(&program, &alone, Recorded::new(), Recorded::new())
+                .contains("reproducible")
+        );
     }
     assert!(stopped > 150, "{stopped}");
 }

@@ -2,7 +2,7 @@
 
 use plimsoll::testing::TestProgram;
 use plimsoll::{
-    Access, Apart, BankSpec, Execution, Fault, Options, OptionsError, PlanError, StepId, ValueId,
+    Access, BankSpec, Execution, Fault, NoShare, Options, OptionsError, PlanError, StepId, ValueId,
     plan,
 };
 use plimsoll_pack::Span;
@@ -40,7 +40,7 @@ fn an_alignment_is_at_least_1() {
 fn what_is_apart_exists() {
     let (program, x, _) = two_steps();
     let mut options = Options::default();
-    options.apart = Apart::Values(vec![x, ValueId(7)]);
+    options.no_share = NoShare::Values(vec![x, ValueId(7)]);
     let error = refused(&program, &options);
     assert_eq!(error.to_string(), format!("{} is to be apart, and does not exist", ValueId(7)));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use plimsoll::testing::{Shape, TestProgram, random_program};
-use plimsoll::{Options, Program, SharedLayout, SharedSlot, Storage, Told, plan, write_plan};
+use plimsoll::{Options, Program, Recorded, SharedLayout, SharedSlot, Storage, plan, write_plan};
 use plimsoll_graph::{LoweringOptions, ScheduledGraph, text};
 use plimsoll_pack::testing::Rng;
 use plimsoll_report::diff::{AtPeak, PlanDiff, WrittenPlan, diff_plans};
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 fn written(program: &dyn Program, options: &Options) -> Option<String> {
     let plan = plan(program, options).ok()?;
-    let told = Told::from([("reclaim_inputs".to_owned(), json!(options.reclaim_inputs))]);
-    Some(write_plan(program, &plan, told, Told::new()))
+    let told = Recorded::from([("reclaim_inputs".to_owned(), json!(options.reclaim_inputs))]);
+    Some(write_plan(program, &plan, told, Recorded::new()))
 }
 
 fn plim(lines: &str) -> String {

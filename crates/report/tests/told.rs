@@ -4,8 +4,8 @@
 use plimsoll::testing::{Shape, TestProgram, random_program};
 use plimsoll::verify::VerifiedPlan;
 use plimsoll::{
-    AccessKind, Apart, Buffer, Layout, LiveRange, Options, Place, Point, Program, Role,
-    SharedLayout, SharedSlot, Storage, Told, Totals, Until, ValueId, plan, write_plan,
+    AccessKind, Buffer, Layout, LiveRange, NoShare, Options, Place, Point, Program, Recorded, Role,
+    SharedLayout, SharedSlot, Storage, Totals, Until, ValueId, plan, write_plan,
 };
 use plimsoll_graph::testing::random_graph;
 use plimsoll_graph::{Kernels, LoweringOptions, Preset, ScheduledGraph, text};
@@ -44,7 +44,7 @@ fn random_options(rng: &mut Rng, program: &TestProgram) -> Options {
     options.reclaim_inputs = rng.chance(60);
     options.in_place = rng.chance(85);
     if rng.chance(10) {
-        options.apart = Apart::Everything;
+        options.no_share = NoShare::Everything;
     }
     options
 }
@@ -126,7 +126,7 @@ fn is_kept(program: &dyn Program, options: &Options, root: ValueId) -> bool {
         Role::Input => !options.reclaim_inputs && !info.donated,
         Role::Temporary => false,
     };
-    given || info.storage == Storage::Persistent || options.apart == Apart::Everything
+    given || info.storage == Storage::Persistent || options.no_share == NoShare::Everything
 }
 
 /// Whether a root is one of the states of something that is changed in place.
@@ -238,7 +238,7 @@ fn every_export_tells_the_same_life() {
     let graph = text::parse(TOLD).unwrap_or_else(|error| panic!("{error}"));
     let program = ScheduledGraph::new(&graph, &LoweringOptions::default()).expect("a program");
     let plan = plan(&program, &Options::default()).expect("a plan");
-    let json = write_plan(&program, &plan, Told::new(), Told::new());
+    let json = write_plan(&program, &plan, Recorded::new(), Recorded::new());
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     let rows = json["values"].as_array().expect("rows");
     let lives: Vec<_> = rows
@@ -283,7 +283,7 @@ fn the_baseline_is_what_it_takes_with_every_tensor_apart() {
             Some((Totals::new(&program, &plan), is_plain))
         };
         let mut apart = options.clone();
-        apart.apart = Apart::Everything;
+        apart.no_share = NoShare::Everything;
         let (Some((totals, _)), Some((apart, is_plain))) =
             (planned(Preset::Standard, &options), planned(Preset::Copying, &apart))
         else {

@@ -1,7 +1,7 @@
 //! What is taken from a plan that is verified: what it says of the model and of the kernels, and not
 //! what it has decided itself, which is what is verified.
 
-use plimsoll::Told;
+use plimsoll::Recorded;
 use serde_json::{Map, Value};
 
 use super::ModelArgs;
@@ -21,7 +21,7 @@ const BELIEVED: [(&str, Option<&str>); 9] = [
 ];
 
 /// The options of a plan without those that have to be believed.
-pub(crate) fn decisions(told: &Told) -> Told {
+pub(crate) fn decisions(told: &Recorded) -> Recorded {
     let is_decision = |key: &str| BELIEVED.iter().all(|(believed, _)| *believed != key);
     let decided = told.iter().filter(|(key, _)| is_decision(key));
     decided.map(|(key, value)| (key.clone(), value.clone())).collect()
@@ -29,7 +29,7 @@ pub(crate) fn decisions(told: &Told) -> Told {
 
 impl ModelArgs {
     /// What a plan tells and these arguments do not say, as far as it is not the default.
-    pub(crate) fn taken(&self, told: &Told) -> Map<String, Value> {
+    pub(crate) fn taken(&self, told: &Recorded) -> Map<String, Value> {
         let mut taken = Map::new();
         for (key, default) in BELIEVED {
             let Some(value) = told.get(key).filter(|_| !self.says(key)) else { continue };

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::graph::topological_order;
-use crate::testing::machine::{Machine, family_kernel};
+use crate::testing::{Machine, class_kernel};
 use crate::text;
 
 fn graph(lines: &str) -> Graph {
@@ -11,7 +11,7 @@ fn graph(lines: &str) -> Graph {
 
 /// A case in the order of the file, without padding.
 fn case(lines: &str) -> Case {
-    let options = Options { align: 1, ..Options::default() };
+    let options = Options::default().with_align(1);
     Case {
         graph: graph(lines),
         lowering: LoweringOptions::default(),
@@ -336,5 +336,5 @@ fn run(graph: &Graph) -> Vec<Vec<u64>> {
     for value in graph.value_ids().filter(|value| graph.value(*value).is_given()) {
         machine.fill(value, |element| (element * 7919 + value.index() * 104_729) as u64);
     }
-    machine.run(&family_kernel(graph)).unwrap_or_else(|wrong| panic!("{wrong}"))
+    machine.run(&class_kernel(graph)).unwrap_or_else(|wrong| panic!("{wrong}"))
 }

@@ -185,7 +185,8 @@ fn plans_are_read_back_as_they_were() {
     {
         let graph = donated(lines, &[("past", "present")]).unwrap();
         let (program, made) = (scheduled(&graph), planned(&graph, &options));
-        let written = write_plan(&program, &made, plimsoll::Told::new(), plimsoll::Told::new());
+        let written =
+            write_plan(&program, &made, plimsoll::Recorded::new(), plimsoll::Recorded::new());
         let read = read_plan(&program, &written).unwrap();
         assert_eq!(read.places, made.places);
         assert_eq!(violations(&program, &read), []);

@@ -6,7 +6,7 @@
 //!
 //! Cost: linear in values and operands.
 
-use plimsoll::{Layout, Rows, Storage, ValueId, View};
+use plimsoll::{Layout, Storage, Strided, ValueId, View};
 use plimsoll_pack::Span;
 
 use super::error::{GraphError, ValueFault};
@@ -21,7 +21,7 @@ pub struct Alias {
     /// The first byte in it, at the native width.
     pub offset: u64,
     /// Where the rest is, if it is not one stretch of bytes.
-    pub rows: Option<Rows>,
+    pub rows: Option<Strided>,
 }
 
 impl Alias {

@@ -154,7 +154,7 @@ impl fmt::Display for Selector {
 impl Selector {
     fn is_of_kind(&self, graph: &Graph, node: NodeId) -> bool {
         let node = graph.node(node);
-        let family = node.op.family();
+        let family = node.op.class();
         let is = |name: &str| self.kind.eq_ignore_ascii_case(name);
         is(&node.kind) || is(family) || (is("narrow") && family == "slice")
     }

@@ -113,7 +113,7 @@ impl Node {
     pub fn new(name: impl Into<String>, op: Op, inputs: &[ValueId], outputs: &[ValueId]) -> Self {
         Node {
             name: name.into(),
-            kind: op.family().to_owned(),
+            kind: op.class().to_owned(),
             op,
             inputs: inputs.iter().copied().map(Some).collect(),
             outputs: outputs.iter().copied().map(Some).collect(),

@@ -9,14 +9,14 @@ use crate::graph::{Aliases, End, Folds, Graph, Node, NodeId, Window, read_throug
 
 /// Lists of each step, one after another in one array.
 #[derive(Clone, Debug)]
-pub(super) struct Rows<T> {
+pub(super) struct CompressedRows<T> {
     items: Vec<T>,
     ends: Vec<usize>,
 }
 
-impl<T> Rows<T> {
+impl<T> CompressedRows<T> {
     fn new() -> Self {
-        Rows { items: Vec::new(), ends: Vec::new() }
+        CompressedRows { items: Vec::new(), ends: Vec::new() }
     }
 
     fn push(&mut self, row: impl IntoIterator<Item = T>) {
@@ -33,9 +33,9 @@ impl<T> Rows<T> {
 /// What every step does to memory.
 #[derive(Clone, Debug)]
 pub(super) struct Steps {
-    pub(super) accesses: Rows<Access>,
-    pub(super) overwrites: Rows<Overwrite>,
-    pub(super) after: Rows<StepId>,
+    pub(super) accesses: CompressedRows<Access>,
+    pub(super) overwrites: CompressedRows<Overwrite>,
+    pub(super) after: CompressedRows<StepId>,
 }
 
 /// All that is needed to say it.
@@ -51,8 +51,11 @@ pub(super) struct Lowering<'a> {
 impl Lowering<'_> {
     /// The steps of an order of nodes, none of them elided.
     pub(super) fn steps(&self, order: &[NodeId]) -> Result<Steps, LoweringError> {
-        let mut steps =
-            Steps { accesses: Rows::new(), overwrites: Rows::new(), after: Rows::new() };
+        let mut steps = Steps {
+            accesses: CompressedRows::new(),
+            overwrites: CompressedRows::new(),
+            after: CompressedRows::new(),
+        };
         for (position, node) in order.iter().enumerate() {
             let step = StepId::new(position);
             let effect = self.graph.effect(*node, |value| self.sizes.slot_bits(self.graph, value));

@@ -5,7 +5,7 @@
 //! size that does not come from its shape, is accessed or viewed at a byte that is not the first
 //! of an element, or has another type than the others.
 
-use plimsoll::{Layout, Rows, ValueId, View};
+use plimsoll::{Layout, Strided, ValueId, View};
 use plimsoll_pack::Span;
 
 use super::{LoweringError, LoweringOptions};
@@ -53,7 +53,9 @@ impl Sizes {
             let in_slots = |view: View| {
                 let slot = |byte| sizes.scales[id.index()].offset(byte);
                 let rows = match view.rows {
-                    Some(rows) => Some(Rows { bytes: slot(rows.bytes)?, pitch: slot(rows.pitch)? }),
+                    Some(rows) => {
+                        Some(Strided { bytes: slot(rows.bytes)?, stride: slot(rows.stride)? })
+                    }
                     None => None,
                 };
                 Some(View { offset: slot(view.offset)?, rows, ..view })
@@ -170,7 +172,7 @@ fn native_values(graph: &Graph, aliases: &Aliases, given: &[Option<u64>]) -> Vec
     for id in graph.value_ids() {
         let value = graph.value(id);
         let whole = aliases.view(id).is_none_or(|view| {
-            let rows = view.rows.map_or([0; 2], |rows| [rows.bytes, rows.pitch]);
+            let rows = view.rows.map_or([0; 2], |rows| [rows.bytes, rows.stride]);
             [view.offset].iter().chain(&rows).all(|byte| begins_element(id, *byte))
         });
         let shaped = value.bytes.is_none() && given[id.index()].is_none();

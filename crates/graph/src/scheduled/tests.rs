@@ -7,7 +7,7 @@ use plimsoll_pack::testing::Rng;
 
 use super::*;
 use crate::graph::{GraphBuilder, Preset, order_by_names};
-use crate::testing::random::random_graph;
+use crate::testing::random_graph;
 use crate::text;
 
 fn graph(lines: &str) -> Graph {
@@ -423,7 +423,7 @@ fn views_come_behind_what_they_are_views_of() {
             moved.schedule = schedule.to_vec();
             let expected = Violation::OrderViolated { step, needs };
             assert_eq!(violations(&program, &moved), [expected], "{execution}");
-            let options = Options { schedule: Some(schedule.to_vec()), ..Options::default() };
+            let options = Options::default().with_schedule(Some(schedule.to_vec()));
             let Err(PlanError::Program(error)) = plan(&program, &options) else {
                 panic!("it is no order");
             };

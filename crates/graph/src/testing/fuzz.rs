@@ -9,8 +9,8 @@
 use plimsoll::testing::{Orders, Shape, TestProgram, corrupts, random_program, unshared_plan};
 use plimsoll::verify::{verify, violations};
 use plimsoll::{
-    Options, OrderEffort, Plan, PlanError, Program, SharedLayout, SharedSlot, StepId, Storage,
-    Told, ValueId, plan, read_plan, write_plan,
+    Options, OrderEffort, Plan, PlanError, Program, Recorded, SharedLayout, SharedSlot, StepId,
+    Storage, ValueId, plan, read_plan, write_plan,
 };
 use plimsoll_pack::testing::Rng;
 
@@ -102,7 +102,7 @@ pub fn fuzz_seeds() -> Vec<(&'static str, Vec<u8>)> {
         options.shared = Some(lent(&program));
         let planned = plan(&program, &options).map(|plan| plan.plan().clone());
         let plan = planned.unwrap_or_else(|_| unshared_plan(&program, 1));
-        let json = write_plan(&program, &plan, Told::new(), Told::new());
+        let json = write_plan(&program, &plan, Recorded::new(), Recorded::new());
         seeds.push(("plan_json", [&[which], json.as_bytes()].concat()));
     }
     let small = include_bytes!("../../../../corpus/graphs/small_train.json");
@@ -208,7 +208,7 @@ fn total_bytes(program: &dyn Program) -> u64 {
 
 /// Writes a plan and reads it.
 fn assert_is_read_back(program: &dyn Program, plan: &Plan) {
-    let json = write_plan(program, plan, Told::new(), Told::new());
+    let json = write_plan(program, plan, Recorded::new(), Recorded::new());
     let read = read_plan(program, &json).unwrap_or_else(|error| panic!("{error}:\n{json}"));
     assert_eq!((&read.schedule, &read.places), (&plan.schedule, &plan.places), "{json}");
     assert_eq!((&read.banks, &read.scratch), (&plan.banks, &plan.scratch), "{json}");

@@ -2,7 +2,7 @@
 
 mod node;
 
-use plimsoll::{Execution, Role, Rows, Storage};
+use plimsoll::{Execution, Role, Storage, Strided};
 
 use super::error::{Position, TextError, TextFault};
 use super::lexer::{Lexeme, Token, tokens};
@@ -234,8 +234,8 @@ impl Parser {
                 let offset = if self.has_word("at") { self.number()? } else { 0 };
                 let rows = if self.has_word("rows") {
                     let bytes = self.number()?;
-                    let pitch = if self.has_word("every") { self.number()? } else { bytes };
-                    Some(Rows { bytes, pitch })
+                    let stride = if self.has_word("every") { self.number()? } else { bytes };
+                    Some(Strided { bytes, stride })
                 } else {
                     None
                 };

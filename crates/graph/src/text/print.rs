@@ -93,7 +93,7 @@ impl Printer<'_> {
         if let Some(view) = view {
             say(format!("view {} at {}", self.value_name(view.of), view.offset));
             if let Some(rows) = view.rows {
-                say(format!("rows {} every {}", rows.bytes, rows.pitch));
+                say(format!("rows {} every {}", rows.bytes, rows.stride));
             }
         }
         if *storage != implied {
@@ -226,8 +226,8 @@ impl Printer<'_> {
 
 /// The op by its kind, where that says which family it is, and by its family otherwise.
 fn op_text(op: &Op, kind: &str) -> String {
-    let by_kind = Op::from_kind(kind).is_some_and(|named| named.family() == op.family());
-    let name = if by_kind { kind.to_owned() } else { format!("{} {}", op.family(), quote(kind)) };
+    let by_kind = Op::from_kind(kind).is_some_and(|named| named.class() == op.class());
+    let name = if by_kind { kind.to_owned() } else { format!("{} {}", op.class(), quote(kind)) };
     match op {
         Op::Transpose { perm } => format!("{name}{{perm={perm:?}}}"),
         Op::Slice { cuts } if !cuts.is_empty() => {

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use plimsoll::{Overwrite, Rows, ValueId, View};
+use plimsoll::{Overwrite, Strided, ValueId, View};
 use plimsoll_pack::Span;
 
 use super::error::{Position, TextError, TextFault};
@@ -104,7 +104,7 @@ fn node_name(node: &NodeLine) -> String {
 struct Resolver {
     builder: GraphBuilder,
     places: Places,
-    views: Vec<(ValueId, Name, u64, Option<Rows>)>,
+    views: Vec<(ValueId, Name, u64, Option<Strided>)>,
 }
 
 impl Resolver {

@@ -1,6 +1,6 @@
 //! What a text says, statement by statement, with names not yet looked up.
 
-use plimsoll::{AccessKind, Execution, Role, Rows, Scratch, Storage};
+use plimsoll::{AccessKind, Execution, Role, Scratch, Storage, Strided};
 
 use super::error::Position;
 use crate::dtype::Dtype;
@@ -82,7 +82,7 @@ pub(super) struct Declaration {
     pub(super) of_type: Option<(Dtype, Shape)>,
     pub(super) storage: Storage,
     pub(super) bytes: Option<u64>,
-    pub(super) view: Option<(Name, u64, Option<Rows>)>,
+    pub(super) view: Option<(Name, u64, Option<Strided>)>,
     pub(super) align: Option<u64>,
     pub(super) guard: u64,
     pub(super) exempt: bool,

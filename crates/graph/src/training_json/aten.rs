@@ -4,7 +4,7 @@ use crate::dtype::Dtype;
 use crate::op::Op;
 
 /// The family of an op of `ATen` on so many tensors; scalars are not counted.
-pub(super) fn family(base: &str, inputs: usize) -> Op {
+pub(super) fn class(base: &str, inputs: usize) -> Op {
     match base {
         "add" | "sub" | "mul" | "div" | "pow" | "eq" | "ne" | "le" | "lt" | "ge" | "gt"
         | "maximum" | "minimum" | "bitwise_and" | "bitwise_or" | "logical_and" | "logical_or" => {

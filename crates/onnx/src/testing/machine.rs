@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll::{Plan, Role, Storage, ValueId};
-use plimsoll_graph::testing::{Machine, Tensors, Wrong, family_kernel, mix};
+use plimsoll_graph::testing::{Machine, Tensors, Wrong, class_kernel, mix};
 use plimsoll_graph::{Graph, NodeId, ScheduledGraph};
 
 use super::kernels::onnx_kernel;
@@ -119,7 +119,7 @@ impl<'m> OnnxMachine<'m> {
                 let (graph, version) = (self.graph, self.model.opset_import[0].version());
                 let kernel = move |id: NodeId, tensors: &mut Tensors<'_>| match proto {
                     Some(proto) => onnx_kernel(proto, version, tensors),
-                    None => family_kernel(graph)(id, tensors),
+                    None => class_kernel(graph)(id, tensors),
                 };
                 if in_plan {
                     self.machine.run_step(id, &kernel)

@@ -146,7 +146,7 @@ fn plans_of_random_models_compute_what_the_operators_say() {
         let Some((proto, graph)) = random(seed) else { continue };
         models += 1;
         for node in graph.nodes() {
-            *kinds.entry(node.op.family().to_owned()).or_default() += 1;
+            *kinds.entry(node.op.class().to_owned()).or_default() += 1;
         }
         let mut rng = Rng::new(seed);
         let expected = run(seed, &Way::new(Preset::Copying), &proto, &graph);
@@ -158,9 +158,9 @@ fn plans_of_random_models_compute_what_the_operators_say() {
     assert!(models > 2950, "{models}");
     // Every family but attention, of which nothing is shared, and control flow, which is run elsewhere.
     let absent = ["attention", "copy", "custom"];
-    for op in plimsoll_graph::Op::every().iter().filter(|op| !absent.contains(&op.family())) {
-        let count = kinds.get(op.family()).copied().unwrap_or(0);
-        assert!(count >= 5, "{}: {count}", op.family());
+    for op in plimsoll_graph::Op::every().iter().filter(|op| !absent.contains(&op.class())) {
+        let count = kinds.get(op.class()).copied().unwrap_or(0);
+        assert!(count >= 5, "{}: {count}", op.class());
     }
 }
 

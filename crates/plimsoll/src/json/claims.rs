@@ -195,7 +195,7 @@ fn of_value(
     let wrong = row.root.as_ref().is_some_and(|told| *told != names[root.index()])
         || row.root_offset.is_some_and(|told| told != first)
         || row.row_bytes.is_some_and(|told| Some(told) != rows.map(|rows| rows.bytes))
-        || row.pitch_bytes.is_some_and(|told| Some(told) != rows.map(|rows| rows.pitch));
+        || row.pitch_bytes.is_some_and(|told| Some(told) != rows.map(|rows| rows.stride));
     if wrong {
         found.push(FalseClaim::Root { value: name() });
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Told;
+use super::Recorded;
 
 /// A plan as a file has it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -52,10 +52,10 @@ pub struct PlanFile {
     pub align: u64,
     /// What else is known, under keys of its own.
     #[serde(flatten)]
-    pub found: Told,
+    pub found: Recorded,
     /// The options and bindings that made the plan.
     #[serde(default)]
-    pub options: Told,
+    pub options: Recorded,
     /// The address spaces.
     pub banks: Vec<BankRow>,
     /// The names of the steps, in order.

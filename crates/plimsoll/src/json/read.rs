@@ -7,7 +7,7 @@ use plimsoll_pack::{Gap, Life, Limit, Span};
 use serde_json::Value;
 
 use super::names::Names;
-use super::{BankRow, BufferRow, PLAN_FORMAT, PlanFile, Told, ValueRow};
+use super::{BankRow, BufferRow, PLAN_FORMAT, PlanFile, Recorded, ValueRow};
 use crate::ids::{BankId, BufferId, StepId, ValueId};
 use crate::plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 use crate::point::{LiveRange, Point};
@@ -19,9 +19,9 @@ pub struct PlanFileRead {
     /// The plan, with how it came about as far as it tells.
     pub plan: Plan,
     /// The options and bindings that made it.
-    pub options: Told,
+    pub options: Recorded,
     /// What else is known of it.
-    pub found: Told,
+    pub found: Recorded,
 }
 
 /// Reads a plan for a program.

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_pack::Span;
 
 use super::uses::Use;
-use crate::validate::Checked;
+use crate::validate::ValidatedProgram;
 
 /// Bytes of a root that are used alike.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl Class {
 }
 
 /// Divides the bytes that are used into classes, in order of their first bytes.
-pub(crate) fn classes(checked: &Checked<'_>, uses: &[Use]) -> Vec<Class> {
+pub(crate) fn classes(validated: &ValidatedProgram<'_>, uses: &[Use]) -> Vec<Class> {
     let spans = || uses.iter().map(|one| one.span).filter(|span| !span.is_empty());
     let Some(all) = spans().reduce(|a, b| Span::new(a.lo.min(b.lo), a.hi.max(b.hi))) else {
         return Vec::new();
@@ -47,7 +47,7 @@ pub(crate) fn classes(checked: &Checked<'_>, uses: &[Use]) -> Vec<Class> {
     }
     let mut ends: Vec<(u64, usize, bool)> = Vec::new();
     for (index, one) in uses.iter().enumerate().filter(|(_, one)| !is_everywhere(one)) {
-        for span in one.spans(checked).into_iter().filter(|span| !span.is_empty()) {
+        for span in one.spans(validated).into_iter().filter(|span| !span.is_empty()) {
             ends.extend([(span.lo, index, true), (span.hi, index, false)]);
         }
     }

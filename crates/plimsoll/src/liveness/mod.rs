@@ -19,14 +19,14 @@ pub(crate) use extent::{check_sizes, guard, reserved, whole};
 use plimsoll_pack::Span;
 use uses::{By, Use, uses};
 
-use crate::home::Home;
+use crate::assignment::Assignment;
 use crate::options::Options;
 use crate::point::{LiveRange, Point};
-use crate::validate::{Checked, Touch};
+use crate::validate::{Touch, ValidatedProgram};
 
 /// Some bytes that must be left alone for a time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Need {
+pub(crate) struct LiveSpan {
     pub(crate) live: LiveRange,
     /// Bytes of the root, or of the family once it is part of one: from the first to the last.
     pub(crate) span: Span,
@@ -34,7 +34,7 @@ pub(crate) struct Need {
     pub(crate) touch: Option<Touch>,
 }
 
-impl Need {
+impl LiveSpan {
     /// Whether it is that of the caller who fills a value, which is over before any step begins.
     pub(crate) fn is_fill(&self) -> bool {
         self.touch.is_none() && self.live.end <= Point(1)
@@ -54,23 +54,27 @@ pub(crate) struct LiveBytes {
 /// or changed in place.
 pub(crate) struct Liveness {
     /// For each use when its bytes must be left alone.
-    pub(crate) needs: Vec<Vec<Need>>,
+    pub(crate) live_spans: Vec<Vec<LiveSpan>>,
     /// The same, byte by byte. Only where steps run in order.
     pub(crate) bytes: Vec<Vec<LiveBytes>>,
 }
 
 /// What is live when.
-pub(crate) fn liveness(checked: &Checked<'_>, homes: &[Home], options: &Options) -> Liveness {
-    let uses = uses(checked, homes, options);
-    if checked.order.is_some() {
-        let needs = uses.iter().map(|uses| unordered(uses)).collect();
-        return Liveness { needs, bytes: vec![Vec::new(); checked.values.len()] };
+pub(crate) fn liveness(
+    validated: &ValidatedProgram<'_>,
+    assignments: &[Assignment],
+    options: &Options,
+) -> Liveness {
+    let uses = uses(validated, assignments, options);
+    if validated.order.is_some() {
+        let live_spans = uses.iter().map(|uses| unordered(uses)).collect();
+        return Liveness { live_spans, bytes: vec![Vec::new(); validated.values.len()] };
     }
-    let mut liveness = Liveness { needs: Vec::new(), bytes: Vec::new() };
+    let mut liveness = Liveness { live_spans: Vec::new(), bytes: Vec::new() };
     for uses in &uses {
-        let classes = classes(checked, uses);
+        let classes = classes(validated, uses);
         let born: Vec<Births> = classes.iter().map(|class| births(class, uses)).collect();
-        liveness.needs.push(needs(uses, &classes, &born));
+        liveness.live_spans.push(live_spans(uses, &classes, &born));
         let bytes = classes
             .into_iter()
             .zip(&born)
@@ -105,7 +109,7 @@ fn birth(read: &Use, writes: &[&Use]) -> Point {
 }
 
 /// The needs of every use: bytes that are born together are one need.
-fn needs(uses: &[Use], classes: &[Class], born: &[Births]) -> Vec<Need> {
+fn live_spans(uses: &[Use], classes: &[Class], born: &[Births]) -> Vec<LiveSpan> {
     let mut parts: Vec<Vec<(Span, Point)>> = vec![Vec::new(); uses.len()];
     for (class, born) in classes.iter().zip(born) {
         for (index, birth) in class.uses.iter().zip(born) {
@@ -118,19 +122,19 @@ fn needs(uses: &[Use], classes: &[Class], born: &[Births]) -> Vec<Need> {
             }
         }
     }
-    let mut needs = Vec::with_capacity(uses.len());
+    let mut live_spans = Vec::with_capacity(uses.len());
     for (one, parts) in uses.iter().zip(parts) {
-        let need = |span: Span, start: Point| {
+        let live_span = |span: Span, start: Point| {
             let live = LiveRange::new(start, one.live.end);
-            Need { live, span, touch: one.touch() }
+            LiveSpan { live, span, touch: one.touch() }
         };
         if one.writes() || matches!(one.by, By::Run) {
-            needs.push(need(one.span, one.live.start));
+            live_spans.push(live_span(one.span, one.live.start));
         } else {
-            needs.extend(parts.into_iter().map(|(span, start)| need(span, start)));
+            live_spans.extend(parts.into_iter().map(|(span, start)| live_span(span, start)));
         }
     }
-    needs
+    live_spans
 }
 
 /// When the bytes of a class are live.
@@ -151,13 +155,13 @@ fn live(class: &Class, uses: &[Use], born: &Births) -> Vec<LiveRange> {
 
 /// The needs where steps do not run in order: nobody can say which write is the last before a read,
 /// or which bytes are written first.
-fn unordered(uses: &[Use]) -> Vec<Need> {
-    let need = |one: &Use| {
+fn unordered(uses: &[Use]) -> Vec<LiveSpan> {
+    let live_span = |one: &Use| {
         let writes = uses.iter().filter(|w| w.writes() && w.span.meets(one.span));
         let first = writes.map(|w| w.live.start).min().unwrap_or(Point(0));
         let reads = !one.writes() && !matches!(one.by, By::Run);
         let start = if reads { first } else { one.live.start };
-        Need { live: LiveRange::new(start, one.live.end), span: one.span, touch: one.touch() }
+        LiveSpan { live: LiveRange::new(start, one.live.end), span: one.span, touch: one.touch() }
     };
-    uses.iter().map(need).collect()
+    uses.iter().map(live_span).collect()
 }

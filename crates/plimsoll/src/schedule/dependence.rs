@@ -12,23 +12,23 @@
 //! read on their own, strided ones too, are ordered on their own. Cost: that of the classes, and the uses
 //! of every class.
 
-use crate::home::Home;
+use crate::assignment::Assignment;
 use crate::ids::StepId;
 use crate::liveness::classes::classes;
 use crate::liveness::uses::{Use, uses};
 use crate::options::Options;
 use crate::program::{AccessKind, Until};
-use crate::validate::Checked;
+use crate::validate::ValidatedProgram;
 
 /// For every step those that come before it; sorted, without repetition.
-pub(crate) fn dependences(checked: &Checked<'_>) -> Vec<Vec<StepId>> {
-    let mut before = declared(checked);
+pub(crate) fn dependences(validated: &ValidatedProgram<'_>) -> Vec<Vec<StepId>> {
+    let mut before = declared(validated);
     // Wherever values live, data flow through them.
-    let everywhere = vec![Home::Packed; checked.values.len()];
-    for uses in uses(checked, &everywhere, &Options::default()) {
-        for class in classes(checked, &uses) {
+    let everywhere = vec![Assignment::Packed; validated.values.len()];
+    for uses in uses(validated, &everywhere, &Options::default()) {
+        for class in classes(validated, &uses) {
             let touched = class.uses.iter().map(|index| &uses[*index]);
-            add_flow(checked, touched.collect(), &mut before);
+            add_flow(validated, touched.collect(), &mut before);
         }
     }
     for (step, before) in before.iter_mut().enumerate() {
@@ -40,15 +40,15 @@ pub(crate) fn dependences(checked: &Checked<'_>) -> Vec<Vec<StepId>> {
 }
 
 /// What is declared, and what follows from when accesses begin and are over.
-fn declared(checked: &Checked<'_>) -> Vec<Vec<StepId>> {
-    let program = checked.program;
-    let mut before: Vec<Vec<StepId>> = Vec::with_capacity(checked.steps());
-    for step in (0..checked.steps()).map(StepId::new) {
+fn declared(validated: &ValidatedProgram<'_>) -> Vec<Vec<StepId>> {
+    let program = validated.program;
+    let mut before: Vec<Vec<StepId>> = Vec::with_capacity(validated.steps());
+    for step in (0..validated.steps()).map(StepId::new) {
         let mut waits = program.after(step).into_owned();
         waits.extend(program.flows_from(step).iter());
         before.push(waits);
     }
-    for step in (0..checked.steps()).map(StepId::new) {
+    for step in (0..validated.steps()).map(StepId::new) {
         for access in program.accesses(step).iter() {
             before[step.index()].extend(access.from);
             if let Until::After(later) = access.until {
@@ -60,10 +60,10 @@ fn declared(checked: &Checked<'_>) -> Vec<Vec<StepId>> {
 }
 
 /// Adds what follows from the uses of bytes of one class.
-fn add_flow(checked: &Checked<'_>, uses: Vec<&Use>, before: &mut [Vec<StepId>]) {
+fn add_flow(validated: &ValidatedProgram<'_>, uses: Vec<&Use>, before: &mut [Vec<StepId>]) {
     let mut touches: Vec<_> = uses.into_iter().filter_map(Use::touch).collect();
     let phase = |kind: AccessKind| kind == AccessKind::Write;
-    touches.sort_by_key(|touch| (checked.position[touch.step.index()], phase(touch.kind)));
+    touches.sort_by_key(|touch| (validated.position[touch.step.index()], phase(touch.kind)));
     let mut writer: Option<StepId> = None;
     let mut readers: Vec<StepId> = Vec::new();
     for touch in touches {

@@ -27,13 +27,13 @@ use dependence::dependences;
 pub use work::Pulse;
 use work::Work;
 
+use crate::assignment::{Assignment, assignments};
 use crate::error::PlanError;
-use crate::home::{Home, homes};
 use crate::ids::{StepId, ValueId};
 use crate::liveness::{check_sizes, reserved};
 use crate::options::Options;
 use crate::program::Program;
-use crate::validate::{self, Checked};
+use crate::validate::{self, ValidatedProgram};
 
 /// How long to search for an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,32 +119,34 @@ pub(crate) fn search_watched(
 
 /// A valid program, with what an order of it must keep to.
 pub(crate) struct Ordered<'p> {
-    checked: Checked<'p>,
-    homes: Vec<Home>,
+    validated: ValidatedProgram<'p>,
+    assignments: Vec<Assignment>,
     before: Vec<Vec<StepId>>,
     blocks: Vec<Option<u32>>,
 }
 
 impl<'p> Ordered<'p> {
     pub(crate) fn of(program: &'p dyn Program, options: &Options) -> Result<Self, PlanError> {
-        let checked = validate::validate(program, None).map_err(PlanError::Program)?;
-        check_sizes(&checked, options).map_err(PlanError::Program)?;
-        let homes = homes(&checked, options).map_err(PlanError::Shared)?;
-        let before = dependences(&checked);
-        let blocks = (0..checked.steps()).map(|step| program.block(StepId::new(step))).collect();
-        Ok(Ordered { checked, homes, before, blocks })
+        let validated = validate::validate(program, None).map_err(PlanError::Program)?;
+        check_sizes(&validated, options).map_err(PlanError::Program)?;
+        let assignments = assignments(&validated, options).map_err(PlanError::Shared)?;
+        let before = dependences(&validated);
+        let blocks = (0..validated.steps()).map(|step| program.block(StepId::new(step))).collect();
+        Ok(Ordered { validated, assignments, before, blocks })
     }
 
     pub(crate) fn source<'a>(&'a self, options: &'a Options) -> Source<'a, 'p> {
-        let Ordered { checked, homes, before, blocks } = self;
-        Source { checked, homes, options, before, blocks }
+        let Ordered { validated, assignments, before, blocks } = self;
+        Source { validated, assignments, options, before, blocks }
     }
 }
 
 /// The largest value that is placed: whatever part of it is needed when, all of it is in the arena.
 fn largest(source: &Source<'_, '_>) -> u64 {
-    let Source { checked, homes, options, .. } = *source;
-    let placed = |value: &ValueId| matches!(homes[value.index()], Home::Packed | Home::Kept);
-    let roots = checked.value_ids().filter(|value| checked.is_root(*value)).filter(placed);
-    roots.map(|root| reserved(checked, root, options)).max().unwrap_or(0)
+    let Source { validated, assignments, options, .. } = *source;
+    let placed = |value: &ValueId| {
+        matches!(assignments[value.index()], Assignment::Packed | Assignment::Kept)
+    };
+    let roots = validated.value_ids().filter(|value| validated.is_root(*value)).filter(placed);
+    roots.map(|root| reserved(validated, root, options)).max().unwrap_or(0)
 }

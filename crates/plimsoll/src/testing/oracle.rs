@@ -71,7 +71,7 @@ fn root(program: &dyn Program, mut value: ValueId) -> ValueId {
 fn byte_of_root(program: &dyn Program, mut value: ValueId, mut byte: u64) -> u64 {
     while let Some(view) = program.value(value).view_of {
         if let Some(rows) = view.rows {
-            byte = byte / rows.bytes * rows.pitch + byte % rows.bytes;
+            byte = byte / rows.bytes * rows.stride + byte % rows.bytes;
         }
         byte += view.offset;
         value = view.of;

@@ -12,7 +12,8 @@ use plimsoll_pack::testing::Rng;
 use super::program::{TestProgram, TestStep};
 use crate::ids::{StepId, ValueId};
 use crate::program::{
-    Access, AccessKind, Execution, Overwrite, Role, Rows, Scratch, Storage, Until, ValueInfo, View,
+    Access, AccessKind, Execution, Overwrite, Role, Scratch, Storage, Strided, Until, ValueInfo,
+    View,
 };
 
 /// What random programs look like: ranges, and per cent of cases.
@@ -299,12 +300,12 @@ impl Maker<'_> {
         let root = &self.program.values[of.index()];
         let Some(view) = info.view_of.as_mut().filter(|_| root.view_of.is_none()) else { return };
         let bytes = 1 + self.rng.below(info.bytes);
-        let pitch = if self.rng.chance(20) { 0 } else { bytes + self.rng.below(4) };
-        let most = match pitch {
+        let stride = if self.rng.chance(20) { 0 } else { bytes + self.rng.below(4) };
+        let most = match stride {
             0 => 3,
-            pitch => (root.bytes - view.offset - bytes) / pitch + 1,
+            stride => (root.bytes - view.offset - bytes) / stride + 1,
         };
-        view.rows = Some(Rows { bytes, pitch });
+        view.rows = Some(Strided { bytes, stride });
         info.bytes = bytes * (1 + self.rng.below(most));
     }
 
@@ -314,7 +315,7 @@ impl Maker<'_> {
         let whole = self.add(ValueInfo::new(2 * bytes * rows));
         self.readable.push(whole);
         for offset in [0, bytes] {
-            let rows_at = Rows { bytes, pitch: 2 * bytes };
+            let rows_at = Strided { bytes, stride: 2 * bytes };
             let view = View { of: whole, offset, rows: Some(rows_at) };
             let part = self.add(ValueInfo { view_of: Some(view), ..ValueInfo::new(bytes * rows) });
             self.readable.push(part);

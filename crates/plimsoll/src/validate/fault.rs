@@ -136,7 +136,7 @@ pub enum Fault {
     Misaligned(ValueId),
     /// A view of rows that cannot be: with a guard, of a view that is not made so, written where all
     /// rows are the same bytes, or where steps do not run in order.
-    BadRows(ValueId),
+    BadStrides(ValueId),
     /// A part that the caller fills of what steps make, where steps do not run in order.
     FilledPart(ValueId),
     /// A value that is too large to be planned: its bytes and its guard come to more than 2⁶².
@@ -229,7 +229,7 @@ impl Fault {
             Fault::Misaligned(v) => {
                 format!("{} has an alignment of 0, or one that its offset breaks", value(*v))
             }
-            Fault::BadRows(v) => format!(
+            Fault::BadStrides(v) => format!(
                 "{} is a view of rows that cannot be: of other rows, with a guard, written though \
                  all are the same bytes, or where steps are not in order",
                 value(*v)

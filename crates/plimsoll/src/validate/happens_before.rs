@@ -8,7 +8,7 @@
 
 use crate::ids::StepId;
 use crate::program::{AccessKind, Execution};
-use crate::validate::{Checked, Fault, ProgramError, Touch};
+use crate::validate::{Fault, ProgramError, Touch, ValidatedProgram};
 
 /// The most steps that are accepted: the sets take half a gigabyte then.
 pub(crate) const MAX_STEPS: usize = 1 << 16;
@@ -25,15 +25,15 @@ pub(crate) struct HappensBefore {
 
 impl HappensBefore {
     /// Closes over the declared order, and rejects reads that nothing orders after their write.
-    pub(crate) fn new(checked: &Checked<'_>) -> Result<Self, ProgramError> {
-        let steps = checked.steps();
+    pub(crate) fn new(validated: &ValidatedProgram<'_>) -> Result<Self, ProgramError> {
+        let steps = validated.steps();
         if steps > MAX_STEPS {
-            return Err(Fault::TooManySteps(steps).named(checked.program));
+            return Err(Fault::TooManySteps(steps).named(validated.program));
         }
-        let flows = flows(checked);
-        let mut edges = waits(checked);
-        let at = |step: StepId| checked.position[step.index()];
-        if checked.program.execution() == Execution::Partial {
+        let flows = flows(validated);
+        let mut edges = waits(validated);
+        let at = |step: StepId| validated.position[step.index()];
+        if validated.program.execution() == Execution::Partial {
             for (write, read) in flows.iter().filter(|(write, read)| at(write.step) < at(read.step))
             {
                 for last in [Some(write.step), write.last].into_iter().flatten() {
@@ -45,7 +45,7 @@ impl HappensBefore {
         let mut order = HappensBefore {
             words,
             after: vec![0; steps * words],
-            position: checked.position.clone(),
+            position: validated.position.clone(),
         };
         for position in (0..steps).rev() {
             for next in std::mem::take(&mut edges[position]) {
@@ -61,7 +61,7 @@ impl HappensBefore {
             };
             if !ordered && write.step != read.step {
                 let (reader, writer, value) = (read.step, write.step, read.value);
-                return Err(Fault::Race { reader, writer, value }.named(checked.program));
+                return Err(Fault::Race { reader, writer, value }.named(validated.program));
             }
         }
         Ok(order)
@@ -105,15 +105,15 @@ impl HappensBefore {
 }
 
 /// Edges between positions that are declared, or follow from queues.
-fn waits(checked: &Checked<'_>) -> Vec<Vec<usize>> {
-    let mut edges = vec![Vec::new(); checked.steps()];
-    let queues = checked.program.execution() == Execution::Queues;
+fn waits(validated: &ValidatedProgram<'_>) -> Vec<Vec<usize>> {
+    let mut edges = vec![Vec::new(); validated.steps()];
+    let queues = validated.program.execution() == Execution::Queues;
     let mut last_on = std::collections::BTreeMap::new();
-    for (position, step) in checked.schedule.iter().enumerate() {
-        for needs in checked.program.after(*step).iter() {
-            edges[checked.position[needs.index()]].push(position);
+    for (position, step) in validated.schedule.iter().enumerate() {
+        for needs in validated.program.after(*step).iter() {
+            edges[validated.position[needs.index()]].push(position);
         }
-        if queues && let Some(before) = last_on.insert(checked.program.queue(*step), position) {
+        if queues && let Some(before) = last_on.insert(validated.program.queue(*step), position) {
             edges[before].push(position);
         }
     }
@@ -121,13 +121,13 @@ fn waits(checked: &Checked<'_>) -> Vec<Vec<usize>> {
 }
 
 /// Every read with every write of the same bytes.
-fn flows(checked: &Checked<'_>) -> Vec<(Touch, Touch)> {
-    let mut writes: Vec<Vec<Touch>> = vec![Vec::new(); checked.values.len()];
-    let root = |touch: &Touch| checked.roots[touch.value.index()].root.index();
-    for touch in checked.accesses.iter().filter(|t| t.kind == AccessKind::Write) {
+fn flows(validated: &ValidatedProgram<'_>) -> Vec<(Touch, Touch)> {
+    let mut writes: Vec<Vec<Touch>> = vec![Vec::new(); validated.values.len()];
+    let root = |touch: &Touch| validated.roots[touch.value.index()].root.index();
+    for touch in validated.accesses.iter().filter(|t| t.kind == AccessKind::Write) {
         writes[root(touch)].push(*touch);
     }
-    let reads = checked.accesses.iter().filter(|t| t.kind == AccessKind::Read);
+    let reads = validated.accesses.iter().filter(|t| t.kind == AccessKind::Read);
     reads
         .flat_map(|read| {
             let of_root = writes[root(read)].iter();
@@ -140,7 +140,7 @@ fn flows(checked: &Checked<'_>) -> Vec<(Touch, Touch)> {
 mod tests {
     use super::*;
     use crate::testing::TestProgram;
-    use crate::validate::check;
+    use crate::validate::validate;
 
     #[test]
     fn an_access_that_may_begin_early_is_ordered_from_its_beginning() {
@@ -152,7 +152,7 @@ mod tests {
         program.steps[early.index()].queue = 1;
         program.steps[reader.index()].queue = 1;
         program.steps[reader.index()].after.push(writer);
-        let fault = |program: &TestProgram| check(program, None).err().map(|error| error.fault);
+        let fault = |program: &TestProgram| validate(program, None).err().map(|error| error.fault);
         assert_eq!(fault(&program), None);
         // If it may read as soon as s1 runs, which waits for nobody, s0 need not be over.
         program.access(reader, a, AccessKind::Read).from = Some(early);

@@ -6,19 +6,19 @@
 
 use plimsoll_pack::Span;
 
-use super::{Checked, Touch, comes_from_outside};
+use super::{Touch, ValidatedProgram, comes_from_outside};
 use crate::ids::{StepId, ValueId};
 use crate::program::{Access, AccessKind, Execution};
 use crate::validate::{Fault, ProgramError};
 
 /// An error for the first bytes that nobody writes although somebody wants them.
-pub(super) fn check(checked: &Checked<'_>) -> Result<(), ProgramError> {
-    let program = checked.program;
-    let written = written(checked);
+pub(super) fn check(validated: &ValidatedProgram<'_>) -> Result<(), ProgramError> {
+    let program = validated.program;
+    let written = written(validated);
     let never = |value: ValueId, bytes: Span| {
-        let rooted = checked.roots[value.index()];
-        let given = comes_from_outside(&checked.values[rooted.root.index()]);
-        if given || checked.values[value.index()].elided {
+        let rooted = validated.roots[value.index()];
+        let given = comes_from_outside(&validated.values[rooted.root.index()]);
+        if given || validated.values[value.index()].elided {
             return None;
         }
         let mut spans = rooted.layout().spans(bytes).into_iter();
@@ -28,75 +28,75 @@ pub(super) fn check(checked: &Checked<'_>) -> Result<(), ProgramError> {
         let gap = is_stretch.then(|| (gap.lo - rooted.offset, gap.hi - rooted.offset));
         Some(gap.unwrap_or((bytes.lo, bytes.hi)))
     };
-    for step in &checked.schedule {
-        for (value, bytes) in reads(checked, *step) {
+    for step in &validated.schedule {
+        for (value, bytes) in reads(validated, *step) {
             if let Some(bytes) = never(value, bytes) {
                 return Err(Fault::NeverWritten { step: *step, value, bytes }.named(program));
             }
         }
     }
-    for value in checked.value_ids().filter(|value| checked.values[value.index()].output) {
-        if let Some(bytes) = never(value, Span::new(0, checked.values[value.index()].bytes)) {
+    for value in validated.value_ids().filter(|value| validated.values[value.index()].output) {
+        if let Some(bytes) = never(value, Span::new(0, validated.values[value.index()].bytes)) {
             return Err(Fault::OutputNeverWritten { value, bytes }.named(program));
         }
     }
-    check_finished(checked)
+    check_finished(validated)
 }
 
 /// No step reads what another has begun to write and not finished, where steps run in order.
-fn check_finished(checked: &Checked<'_>) -> Result<(), ProgramError> {
-    let mut late: Vec<Vec<&Touch>> = vec![Vec::new(); checked.values.len()];
-    let root = |touch: &Touch| checked.roots[touch.value.index()].root.index();
+fn check_finished(validated: &ValidatedProgram<'_>) -> Result<(), ProgramError> {
+    let mut late: Vec<Vec<&Touch>> = vec![Vec::new(); validated.values.len()];
+    let root = |touch: &Touch| validated.roots[touch.value.index()].root.index();
     let is_late = |touch: &&Touch| touch.kind == AccessKind::Write && !touch.ends_with_step;
-    checked.accesses.iter().filter(is_late).for_each(|touch| late[root(touch)].push(touch));
-    let is_stretch = |touch: &Touch| checked.roots[touch.value.index()].rows.is_none();
-    for read in checked.accesses.iter().filter(|touch| touch.kind == AccessKind::Read) {
+    validated.accesses.iter().filter(is_late).for_each(|touch| late[root(touch)].push(touch));
+    let is_stretch = |touch: &Touch| validated.roots[touch.value.index()].rows.is_none();
+    for read in validated.accesses.iter().filter(|touch| touch.kind == AccessKind::Read) {
         let goes_on = |write: &&&Touch| {
             let is_open = write.live.start <= read.live.start && read.live.start < write.live.end;
             let meets = is_stretch(write) && is_stretch(read) && write.span.meets(read.span);
             write.step != read.step && is_open && meets
         };
-        let in_order = checked.program.execution() == Execution::InOrder;
+        let in_order = validated.program.execution() == Execution::InOrder;
         if let Some(write) = late[root(read)].iter().find(goes_on).filter(|_| in_order) {
             let (reader, writer, value) = (read.step, write.step, read.value);
-            return Err(Fault::Unfinished { reader, writer, value }.named(checked.program));
+            return Err(Fault::Unfinished { reader, writer, value }.named(validated.program));
         }
     }
     Ok(())
 }
 
 /// What a step reads, and what it finds where it must overwrite.
-fn reads(checked: &Checked<'_>, step: StepId) -> Vec<(ValueId, Span)> {
-    let bytes = |value: ValueId| checked.values[value.index()].bytes;
+fn reads(validated: &ValidatedProgram<'_>, step: StepId) -> Vec<(ValueId, Span)> {
+    let bytes = |value: ValueId| validated.values[value.index()].bytes;
     let all = |access: &Access| access.bytes.unwrap_or(Span::new(0, bytes(access.value)));
-    let accesses = checked.program.accesses(step);
+    let accesses = validated.program.accesses(step);
     let read = accesses.iter().filter(|access| access.kind == AccessKind::Read);
-    let must = checked.overwrites[step.index()].iter().filter(|overwrite| overwrite.must);
+    let must = validated.overwrites[step.index()].iter().filter(|overwrite| overwrite.must);
     let found = must.map(|overwrite| (overwrite.input, Span::new(0, bytes(overwrite.output))));
     read.map(|access| (access.value, all(access))).chain(found).collect()
 }
 
 /// The stretches of each root that somebody writes, sorted and apart; by root.
-fn written(checked: &Checked<'_>) -> Vec<Vec<Span>> {
-    let mut written: Vec<Vec<Span>> = vec![Vec::new(); checked.values.len()];
+fn written(validated: &ValidatedProgram<'_>) -> Vec<Vec<Span>> {
+    let mut written: Vec<Vec<Span>> = vec![Vec::new(); validated.values.len()];
     let mut add = |value: ValueId, bytes: Option<Span>| {
-        let rooted = checked.roots[value.index()];
-        let bytes = bytes.unwrap_or(Span::new(0, checked.values[value.index()].bytes));
-        if !comes_from_outside(&checked.values[rooted.root.index()]) {
+        let rooted = validated.roots[value.index()];
+        let bytes = bytes.unwrap_or(Span::new(0, validated.values[value.index()].bytes));
+        if !comes_from_outside(&validated.values[rooted.root.index()]) {
             written[rooted.root.index()].extend(rooted.layout().spans(bytes));
         }
     };
-    for step in &checked.schedule {
-        for access in checked.program.accesses(*step).iter() {
+    for step in &validated.schedule {
+        for access in validated.program.accesses(*step).iter() {
             if access.kind == AccessKind::Write {
                 add(access.value, access.bytes);
             }
         }
         // What it does not write of this stays what it was.
-        let must = checked.overwrites[step.index()].iter().filter(|overwrite| overwrite.must);
+        let must = validated.overwrites[step.index()].iter().filter(|overwrite| overwrite.must);
         must.for_each(|overwrite| add(overwrite.output, None));
     }
-    checked.filled_parts().for_each(|part| add(part, None));
+    validated.filled_parts().for_each(|part| add(part, None));
     written.iter_mut().for_each(merge);
     written
 }

@@ -13,7 +13,7 @@ use super::violation::{Region, Space, Violation};
 use crate::ids::{BankId, StepId, ValueId};
 use crate::plan::{Place, Plan};
 use crate::program::{
-    Access, AccessKind, Execution, Layout, Overwrite, Program, Role, Rows, Storage, Until,
+    Access, AccessKind, Execution, Layout, Overwrite, Program, Role, Storage, Strided, Until,
     ValueInfo,
 };
 
@@ -40,7 +40,7 @@ pub(super) struct Fact {
     /// The first byte in the root.
     pub(super) offset: u64,
     /// Where the rest is, if it is not one stretch of bytes.
-    pub(super) rows: Option<Rows>,
+    pub(super) rows: Option<Strided>,
     /// Where it is, if it is followed.
     pub(super) at: Option<At>,
     pub(super) life: Life,
@@ -368,7 +368,7 @@ impl<'a> Facts<'a> {
             Some("an access from a step that is unknown")
         } else if matches!(access.until, Until::After(step) if unknown(step)) {
             Some("an access until a step that is unknown")
-        } else if access.kind == AccessKind::Write && fact.rows.is_some_and(|rows| rows.pitch == 0)
+        } else if access.kind == AccessKind::Write && fact.rows.is_some_and(|rows| rows.stride == 0)
         {
             Some("a write of rows that are the same bytes")
         } else if access.until == Until::Writes && access.kind == AccessKind::Write {

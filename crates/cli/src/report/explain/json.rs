@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use plimsoll::explain::{Alive, Peak, Why, account, alive, peaks};
-use plimsoll::{Homeless, Program, StepId, ValueId};
+use plimsoll::{Program, StepId, Unplaced, ValueId};
 use plimsoll_graph::ScheduledGraph;
 use plimsoll_graph::advise::{Action, Cost, Fit, Reached, Refusal, Settled};
 use serde_json::{Value, json};
@@ -120,7 +120,7 @@ impl ExplainReport<'_> {
     }
 
     fn refusal(&self, budget: u64, refusal: &Refusal) -> Value {
-        let row = |one: &Homeless| {
+        let row = |one: &Unplaced| {
             let key = if one.is_scratch { "step" } else { "value" };
             json!({ key: one.name, "bytes": one.bytes })
         };

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 use pictures::Picture;
 use plimsoll::verify::VerifiedPlan;
-use plimsoll::{Ordering, Place, Plan, Program, Role, Told, Totals, ValueId, write_plan};
+use plimsoll::{Ordering, Place, Plan, Program, Recorded, Role, Totals, ValueId, write_plan};
 use plimsoll_graph::annotate::annotate;
 use plimsoll_graph::{Best, ScheduledGraph, text as plim};
 use plimsoll_model::range::Proof;
@@ -66,8 +66,8 @@ impl<'a> PlanReport<'a> {
     }
 
     /// What was found on the way, for the JSON.
-    fn found(&self) -> Told {
-        let mut found = Told::new();
+    fn found(&self) -> Recorded {
+        let mut found = Recorded::new();
         if let Some(what) = self.optimal_for() {
             found.insert("optimal_for".to_owned(), json!(what.key()));
         }
@@ -111,7 +111,7 @@ impl<'a> PlanReport<'a> {
     }
 
     /// Writes the plan as JSON.
-    pub(crate) fn write_json(&self, out: &mut dyn Write, told: Told) -> io::Result<()> {
+    pub(crate) fn write_json(&self, out: &mut dyn Write, told: Recorded) -> io::Result<()> {
         out.write_all(write_plan(self.program, self.plan, told, self.found()).as_bytes())
     }
 

@@ -3,7 +3,7 @@
 //! An element is a number of at most 32 bits, whatever its type: what counts is which elements reach
 //! which, and bits that no width policy keeps would be lost without anybody being wrong.
 
-use plimsoll::{Place, Plan, Program, Rows, ValueId};
+use plimsoll::{Place, Plan, Program, Strided, ValueId};
 
 use crate::dtype::Dtype;
 use crate::graph::Graph;
@@ -40,15 +40,15 @@ pub(super) trait Memory {
 }
 
 /// Every value in memory of its own.
-pub(super) struct Apart {
+pub(super) struct NoShare {
     dtypes: Vec<Dtype>,
     elements: Vec<Vec<u64>>,
 }
 
-impl Apart {
+impl NoShare {
     pub(super) fn new(graph: &Graph) -> Self {
         let count = |value: ValueId| dims(graph, value).iter().product();
-        Apart {
+        NoShare {
             dtypes: graph.values().iter().map(|value| value.dtype).collect(),
             elements: graph.value_ids().map(|value| vec![0; count(value)]).collect(),
         }
@@ -59,7 +59,7 @@ impl Apart {
     }
 }
 
-impl Memory for Apart {
+impl Memory for NoShare {
     fn get(&self, value: ValueId, element: usize) -> u64 {
         self.elements[value.index()][element]
     }
@@ -179,8 +179,8 @@ fn slot_bits(program: &ScheduledGraph<'_>, value: ValueId) -> u64 {
 fn address(program: &ScheduledGraph<'_>, plan: &Plan, value: ValueId, byte: u64) -> Address {
     let (mut root, mut at) = (value, byte);
     while let Some(view) = program.value(root).view_of {
-        let Rows { bytes, pitch } = view.rows.unwrap_or(Rows { bytes: u64::MAX, pitch: 0 });
-        at = view.offset + at / bytes * pitch + at % bytes;
+        let Strided { bytes, stride } = view.rows.unwrap_or(Strided { bytes: u64::MAX, stride: 0 });
+        at = view.offset + at / bytes * stride + at % bytes;
         root = view.of;
     }
     let outside = |value: ValueId, byte: u64| Address {

@@ -10,15 +10,15 @@
 //! What nodes compute is the [`Kernel`]'s: it sees operands as tensors and moves their elements. Arithmetic is a
 //! mixture of bits in which the order of what goes in matters.
 
-mod families;
+mod classes;
 mod index;
 mod memory;
 
 use std::ops::Range;
 
-pub use families::family_kernel;
+pub use classes::class_kernel;
 pub use index::{Index, Tensors, ints, mix};
-use memory::{Apart, Arena, Memory, dims};
+use memory::{Arena, Memory, NoShare, dims};
 use plimsoll::{Access, AccessKind, Plan, Program, Role, StepId, Storage, ValueId};
 
 use crate::graph::{Graph, NodeId, topological_order};
@@ -37,7 +37,7 @@ pub struct Machine<'m> {
     /// What is planned: the same graph, or one in which values are somewhere else.
     program: &'m ScheduledGraph<'m>,
     plan: &'m Plan,
-    apart: Apart,
+    apart: NoShare,
     arena: Arena,
     /// The place of the last step that reads each value; by value.
     last_reads: Vec<Option<usize>>,
@@ -67,7 +67,7 @@ impl<'m> Machine<'m> {
                 last_reads[access.value.index()] = Some(position);
             }
         }
-        let (apart, arena) = (Apart::new(graph), Arena::new(program, plan));
+        let (apart, arena) = (NoShare::new(graph), Arena::new(program, plan));
         let order = topological_order(graph);
         Machine { graph, program, plan, apart, arena, last_reads, order, positions }
     }

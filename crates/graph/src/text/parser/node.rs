@@ -76,7 +76,7 @@ impl Parser {
     }
 
     fn op_attributes(&mut self, op: Op, at: Position) -> Parse<Op> {
-        let family = op.family();
+        let family = op.class();
         let missing = |what| TextError::new(at, TextFault::MissingAttribute { what, of: family });
         if !self.has_mark('{') {
             return match op {

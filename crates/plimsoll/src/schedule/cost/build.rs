@@ -8,7 +8,7 @@ use super::{
     CostModel, Group, GroupId, MOST_COMPARED, Overlay, Piece, PieceId, Step, Takeover, Touch,
 };
 use crate::align::common_divisor;
-use crate::home::Home;
+use crate::assignment::Assignment;
 use crate::ids::{StepId, ValueId};
 use crate::liveness::classes::{Class, classes};
 use crate::liveness::reserved;
@@ -16,12 +16,12 @@ use crate::liveness::uses::{By, Use, uses};
 use crate::options::Options;
 use crate::point::Point;
 use crate::program::{AccessKind, Overwrite};
-use crate::validate::Checked;
+use crate::validate::ValidatedProgram;
 
 /// A program, as far as its memory is concerned, in the order of its step ids.
 pub(crate) struct Source<'a, 'p> {
-    pub(crate) checked: &'a Checked<'p>,
-    pub(crate) homes: &'a [Home],
+    pub(crate) validated: &'a ValidatedProgram<'p>,
+    pub(crate) assignments: &'a [Assignment],
     pub(crate) options: &'a Options,
     /// For every step those that come before it.
     pub(crate) before: &'a [Vec<StepId>],
@@ -44,18 +44,19 @@ impl CostModel {
 
 /// The roots that are placed.
 fn placed<'a>(source: &'a Source<'_, '_>) -> impl Iterator<Item = ValueId> + 'a {
-    let Source { checked, homes, .. } = *source;
-    checked.value_ids().filter(move |value| {
-        checked.is_root(*value) && matches!(homes[value.index()], Home::Packed | Home::Kept)
+    let Source { validated, assignments, .. } = *source;
+    validated.value_ids().filter(move |value| {
+        validated.is_root(*value)
+            && matches!(assignments[value.index()], Assignment::Packed | Assignment::Kept)
     })
 }
 
 /// What all offsets are multiples of.
 fn alignment(source: &Source<'_, '_>) -> u64 {
-    let Source { checked, options, .. } = *source;
-    let of = |value: ValueId| checked.values[value.index()].align.unwrap_or(options.align);
+    let Source { validated, options, .. } = *source;
+    let of = |value: ValueId| validated.values[value.index()].align.unwrap_or(options.align);
     let roots = placed(source).map(of);
-    let scratch = checked.scratch.iter().flatten().map(|scratch| scratch.align);
+    let scratch = validated.scratch.iter().flatten().map(|scratch| scratch.align);
     roots.chain(scratch).fold(0, common_divisor).max(1)
 }
 
@@ -88,40 +89,40 @@ struct Builder<'a, 'p> {
 
 impl<'a, 'p> Builder<'a, 'p> {
     fn new(source: &'a Source<'a, 'p>, align: u64, is_bound: bool) -> Self {
-        let Source { checked, homes, options, .. } = *source;
+        let Source { validated, assignments, options, .. } = *source;
         Builder {
             source,
             align,
             is_bound,
             model: CostModel { is_bound: true, ..CostModel::default() },
-            touches: vec![BTreeMap::new(); checked.steps()],
-            pieces: vec![Vec::new(); checked.values.len()],
-            uses: uses(checked, homes, options),
+            touches: vec![BTreeMap::new(); validated.steps()],
+            pieces: vec![Vec::new(); validated.values.len()],
+            uses: uses(validated, assignments, options),
         }
     }
 
     fn build(mut self) -> CostModel {
-        let checked = self.source.checked;
+        let validated = self.source.validated;
         let in_kept = states_of_kept(self.source);
         let roots: Vec<ValueId> =
             placed(self.source).filter(|root| !in_kept[root.index()]).collect();
         for root in &roots {
-            for class in classes(checked, &self.uses[root.index()]) {
+            for class in classes(validated, &self.uses[root.index()]) {
                 self.add_class(*root, &class);
             }
         }
-        let reserved = roots.iter().map(|root| reserved(checked, *root, self.source.options));
-        let scratch = checked.scratch.iter().flatten().map(|scratch| scratch.bytes);
+        let reserved = roots.iter().map(|root| reserved(validated, *root, self.source.options));
+        let scratch = validated.scratch.iter().flatten().map(|scratch| scratch.bytes);
         let short = |bytes: u64| bytes.next_multiple_of(self.align) - bytes;
         let short = reserved.chain(scratch).map(short).max().unwrap_or(0);
         self.model.padding = padding(self.source.options, short, self.align);
         let group_of = self.divide();
-        for step in (0..checked.steps()).map(StepId::new) {
+        for step in (0..validated.steps()).map(StepId::new) {
             let takeovers = self.takeovers(step);
             let group = &mut self.model.groups[group_of[step.index()] as usize];
             let before = &self.source.before[step.index()];
             group.before.extend(before.iter().map(|s| group_of[s.index()]));
-            let scratch = checked.scratch[step.index()].map_or(0, |scratch| scratch.bytes);
+            let scratch = validated.scratch[step.index()].map_or(0, |scratch| scratch.bytes);
             group.steps.push(Step {
                 touches: std::mem::take(&mut self.touches[step.index()]).into_values().collect(),
                 takeovers,
@@ -155,7 +156,7 @@ impl<'a, 'p> Builder<'a, 'p> {
             return;
         }
         let piece = self.model.pieces.len() as PieceId;
-        let end = Point::end_of_run(self.source.checked.steps());
+        let end = Point::end_of_run(self.source.validated.steps());
         let kept = |one: &Use| one.live.end == end;
         let given = |one: &Use| matches!(one.by, By::Caller | By::Run);
         self.model.pieces.push(Piece {
@@ -193,8 +194,8 @@ impl<'a, 'p> Builder<'a, 'p> {
 
     /// What outputs of a step can take over.
     fn takeovers(&self, step: StepId) -> Vec<Takeover> {
-        let Source { checked, options, .. } = *self.source;
-        let declared = checked.overwrites[step.index()].iter();
+        let Source { validated, options, .. } = *self.source;
+        let declared = validated.overwrites[step.index()].iter();
         let allowed = declared.filter(|o| o.must || options.in_place);
         let found: Vec<(Target, Vec<Overlay>)> =
             allowed.filter_map(|overwrite| self.takeover(step, overwrite)).collect();
@@ -215,14 +216,14 @@ impl<'a, 'p> Builder<'a, 'p> {
 
     /// What of an output would lie over what of an input, unless the step itself is in the way.
     fn takeover(&self, step: StepId, overwrite: &Overwrite) -> Option<(Target, Vec<Overlay>)> {
-        let checked = self.source.checked;
+        let validated = self.source.validated;
         let Overwrite { output, input, .. } = *overwrite;
-        let (into, from) = (checked.roots[input.index()], checked.roots[output.index()]);
+        let (into, from) = (validated.roots[input.index()], validated.roots[output.index()]);
         let has_rows = into.rows.is_some() || from.rows.is_some();
         if has_rows || into.root == from.root {
             return None;
         }
-        let bytes = checked.values[output.index()].bytes;
+        let bytes = validated.values[output.index()].bytes;
         let span = Span::new(into.offset, into.offset + bytes);
         let made = Span::new(from.offset, from.offset + bytes);
         let is_touched = |piece: PieceId| self.touches[step.index()].contains_key(&piece);
@@ -307,11 +308,11 @@ fn phases(touch: &crate::validate::Touch) -> Vec<(StepId, bool, bool)> {
 
 /// Whether a root is a later state of one that is kept: its bytes are counted there. By value.
 fn states_of_kept(source: &Source<'_, '_>) -> Vec<bool> {
-    let Source { checked, homes, .. } = *source;
-    let mut inside: Vec<bool> = vec![false; checked.values.len()];
-    for overwrite in checked.overwrites.iter().flatten().filter(|overwrite| overwrite.must) {
-        let root = checked.roots[overwrite.input.index()].root.index();
-        inside[overwrite.output.index()] = homes[root] == Home::Kept || inside[root];
+    let Source { validated, assignments, .. } = *source;
+    let mut inside: Vec<bool> = vec![false; validated.values.len()];
+    for overwrite in validated.overwrites.iter().flatten().filter(|overwrite| overwrite.must) {
+        let root = validated.roots[overwrite.input.index()].root.index();
+        inside[overwrite.output.index()] = assignments[root] == Assignment::Kept || inside[root];
     }
     inside
 }

@@ -11,7 +11,7 @@ use crate::rules::parts::followed_part;
 ///
 /// Where a family's attributes do not follow from what is known, a family takes its place that
 /// shares less.
-pub(super) fn family(operator: &Operator, inputs: &Inputs<'_>, outputs: &[Option<&Fact>]) -> Op {
+pub(super) fn op_class(operator: &Operator, inputs: &Inputs<'_>, outputs: &[Option<&Fact>]) -> Op {
     match operator {
         Operator::Unary(_) => Op::Unary,
         Operator::Variadic(_) if inputs.len() > 2 => Op::Variadic,

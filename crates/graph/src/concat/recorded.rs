@@ -44,7 +44,7 @@ impl std::error::Error for JoinError {}
 /// The graph without the copies of the nodes of these names, taken in this order, and these nodes.
 /// That is what [`join_concats`](super::join_concats) made, if the names are those of
 /// [`Joined::vanished`](super::Joined::vanished).
-pub fn joined_as_told<S: AsRef<str>>(
+pub fn joined_as_recorded<S: AsRef<str>>(
     graph: &Graph,
     lowering: &LoweringOptions,
     names: &[S],

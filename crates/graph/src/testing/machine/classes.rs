@@ -10,7 +10,7 @@ use crate::op::{Cut, Op};
 ///
 /// # Panics
 /// If a node is of a family that is not computed here.
-pub fn family_kernel(graph: &Graph) -> impl Fn(NodeId, &mut Tensors<'_>) + '_ {
+pub fn class_kernel(graph: &Graph) -> impl Fn(NodeId, &mut Tensors<'_>) + '_ {
     |id, tensors| {
         let node = graph.node(id);
         let name = node.name.split(['.', ' ']).next().unwrap_or_default();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use plimsoll::testing::{Shape, TestProgram, random_program};
 use plimsoll::{
-    BankId, BankSpec, Execution, Options, Overwrite, Place, Plan, Role, Rows, SharedLayout,
-    SharedSlot, StepId, Storage, ValueId, ValueInfo, View, plan,
+    BankId, BankSpec, Execution, Options, Overwrite, Place, Plan, Role, SharedLayout, SharedSlot,
+    StepId, Storage, Strided, ValueId, ValueInfo, View, plan,
 };
 use plimsoll_pack::testing::Rng;
 use plimsoll_report::{OfflineMemoryAllocation, TflmError, write_chrome_trace};
@@ -143,7 +143,7 @@ fn what_tflite_micro_would_do_otherwise_is_an_error() {
     };
     assert_eq!(told(banks), Err(TflmError::Banks(2)));
     let rows = |program: &mut TestProgram, _: &mut Options| {
-        let rows = Some(Rows { bytes: 8, pitch: 32 });
+        let rows = Some(Strided { bytes: 8, stride: 32 });
         let view = Some(View { rows, ..View::new(ValueId(1), 0) });
         program.add(ValueInfo { view_of: view, ..ValueInfo::new(16) });
     };
