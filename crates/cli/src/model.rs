@@ -18,8 +18,8 @@ use plimsoll::{Options, OrderEffort, Recorded};
 use plimsoll_graph::advise::Case;
 use plimsoll_graph::training_json::TrainingJsonError;
 use plimsoll_graph::{
-    Best, Graph, Kernels, LoweringError, LoweringOptions, Preset, ScheduledGraph, Selector, Tries,
-    Width, best_watched, joined_as_recorded, order_by_names, text, training_json,
+    Best, Graph, Kernels, LoweringError, LoweringOptions, Preset, RecordedChoice, ScheduledGraph,
+    Selector, Tries, Width, best_watched, joined_as_recorded, order_by_names, text, training_json,
 };
 use plimsoll_model::Model;
 use plimsoll_onnx::{OnnxError, OnnxFile};
@@ -188,7 +188,7 @@ pub(crate) struct Lowering {
     order: Order,
     concat: Concat,
     /// The concats that do not copy, as a plan tells.
-    joined: Vec<String>,
+    joined: Vec<RecordedChoice>,
 }
 
 /// In which order nodes run.
@@ -289,7 +289,7 @@ struct Said {
     sizes: BTreeMap<String, u64>,
     order: Option<ToldOrder>,
     #[serde(default)]
-    joined: Vec<String>,
+    joined: Vec<RecordedChoice>,
     #[serde(flatten)]
     dims: ToldDims,
     #[serde(flatten)]
@@ -383,7 +383,7 @@ impl Lowering {
         let best = best_watched(&loaded.graph, &lowering, options, tries, &mut pulse);
         let best = best.map_err(|error| self.blamed(&error, source))?;
         loaded.graph.clone_from(&best.graph);
-        loaded.join_corners(&lowering.kernels, &best.vanished, source)?;
+        loaded.join_corners(&lowering.kernels, &best.choices, source)?;
         Ok(best)
     }
 

@@ -22,6 +22,7 @@ use memory::{Arena, Memory, NoShare, dims};
 use plimsoll::{Access, AccessKind, Plan, Program, Role, StepId, Storage, ValueId};
 
 use crate::graph::{Graph, NodeId, topological_order};
+use crate::op::Op;
 use crate::scheduled::ScheduledGraph;
 
 /// What a node computes: it reads its inputs and writes all of its outputs.
@@ -191,12 +192,24 @@ impl<'m> Machine<'m> {
             .collect();
         for node in self.order.iter().copied() {
             let done = match self.program.step_of(node) {
-                Some(step) => self.positions[step.index()] <= position,
+                Some(step) => {
+                    self.positions[step.index()] <= position || self.is_begun(node, &made)
+                }
                 None => graph.node(node).reads().any(|value| made[value.index()]),
             };
             graph.node(node).results().for_each(|value| made[value.index()] |= done);
         }
         made
+    }
+
+    /// Whether something of what a node makes is there before its step: inputs of a concat that are made
+    /// in its output.
+    fn is_begun(&self, node: NodeId, made: &[bool]) -> bool {
+        let root = |value: ValueId| self.program.aliases().resolve(value).root;
+        let node = self.graph.node(node);
+        let concat = matches!(node.op, Op::Concat { .. });
+        let is_part = |value: ValueId| node.results().any(|result| root(result) == root(value));
+        concat && node.reads().any(|value| made[value.index()] && is_part(value))
     }
 
     /// The nodes of what is computed, in an order in which they can run.

@@ -1,0 +1,223 @@
+//! Which choices are worth it: by plans.
+//!
+//! It is not always better to do without a copy: an output is there from its first part on, and parts
+//! are needed as long as the output is. So plans by rules alone are compared. Where there are few
+//! combinations all of them are tried; otherwise none, as many as possible, and then with one choice
+//! more, fewer or another in the best so far. The smallest arena counts, then the fewest bytes moved.
+//!
+//! Cost: at most [`MOST_PLANS`] plans.
+
+use std::ops::ControlFlow;
+
+use plimsoll::{Options, Pulse, ValueId, arena_bytes};
+
+use super::choice::{Choice, Layouts};
+use super::{Candidate, candidates, moved_bytes, parts};
+use crate::graph::{Aliases, Graph, NodeId};
+use crate::scheduled::{LoweringOptions, ScheduledGraph};
+
+/// How many plans are made to find out what to choose.
+const MOST_PLANS: usize = 64;
+
+/// A graph without some of its copies.
+#[derive(Clone, Debug)]
+pub struct Joined {
+    /// The graph with what was chosen. Ids are as before.
+    pub graph: Graph,
+    /// What was chosen, in the order in which it was taken, on which the graph depends.
+    pub choices: Vec<Choice>,
+    /// The concats that are no steps any more, and the splits and slices that are views.
+    pub vanished: Vec<NodeId>,
+    /// The bytes that steps which only move bytes wrote in a run before.
+    pub moved_before: u64,
+    /// The bytes that they write now.
+    pub moved: u64,
+}
+
+/// Does without the copies of concats where the arena is not larger for it.
+#[must_use]
+pub fn join_concats(graph: &Graph, lowering: &LoweringOptions, options: &Options) -> Joined {
+    join_concats_watched(graph, lowering, options, &mut || ControlFlow::Continue(()))
+}
+
+/// The same, while somebody is asked now and then whether to go on.
+pub(crate) fn join_concats_watched(
+    graph: &Graph,
+    lowering: &LoweringOptions,
+    options: &Options,
+    pulse: &mut Pulse<'_>,
+) -> Joined {
+    let aliases = graph.aliases(&lowering.kernels);
+    let boundary = |value: ValueId| !options.place.outputs && graph.outputs().contains(&value);
+    let mut candidates = candidates(graph, &aliases, lowering);
+    candidates.retain(|candidate| !candidate.touches(graph, &aliases).any(boundary));
+    let mut options = options.clone();
+    options.pack.work = Some(0);
+    let mut search =
+        Search { graph, aliases: &aliases, lowering, options, plans: 0, pulse, best: None };
+    search.run(&candidates);
+    let choices = search.best.map_or(Vec::new(), |best| best.choices);
+    let (joined, choices) = chosen(graph, &aliases, lowering, &choices);
+    let vanished = choices.iter().filter_map(|choice| match choice {
+        Choice::Vanish(node) => Some(*node),
+        Choice::Join(..) => None,
+    });
+    Joined {
+        vanished: vanished.collect(),
+        choices,
+        moved_before: moved_bytes(graph, &lowering.kernels),
+        moved: moved_bytes(&joined, &lowering.kernels),
+        graph: joined,
+    }
+}
+
+/// The graph with these choices, and those of them that were taken.
+fn chosen(
+    graph: &Graph,
+    aliases: &Aliases,
+    lowering: &LoweringOptions,
+    choices: &[Choice],
+) -> (Graph, Vec<Choice>) {
+    let mut layouts = Layouts::of(graph, aliases);
+    let taken = layouts.take_all(choices);
+    match layouts.finish(&lowering.kernels) {
+        Ok(joined) => (joined, taken),
+        Err(_) => (graph.clone(), Vec::new()),
+    }
+}
+
+/// The best so far: by arena, then by bytes moved.
+struct Found {
+    cost: (u64, u64),
+    choices: Vec<Choice>,
+}
+
+struct Search<'a, 'p> {
+    graph: &'a Graph,
+    aliases: &'a Aliases,
+    lowering: &'a LoweringOptions,
+    options: Options,
+    plans: usize,
+    pulse: &'a mut Pulse<'p>,
+    best: Option<Found>,
+}
+
+impl Search<'_, '_> {
+    fn run(&mut self, candidates: &[Candidate]) {
+        let alternatives: Vec<Vec<Choice>> = candidates.iter().map(Candidate::all).collect();
+        let all = alternatives.iter().map(|choices| choices.len() + 1);
+        let all = all.fold(1usize, usize::saturating_mul);
+        self.consider(Vec::new(), false);
+        self.consider(self.most(candidates), true);
+        if all <= MOST_PLANS {
+            self.all(&alternatives, &mut Vec::new());
+            return;
+        }
+        for candidate in candidates {
+            self.toggle(candidate);
+        }
+        for choice in candidates.iter().flat_map(Candidate::fewer) {
+            self.replace(&choice);
+        }
+    }
+
+    /// As many as possible.
+    fn most(&self, candidates: &[Candidate]) -> Vec<Choice> {
+        let mut layouts = Layouts::of(self.graph, self.aliases);
+        let mut choices = Vec::new();
+        for candidate in candidates {
+            choices.extend(self.largest(&layouts, candidate).filter(|choice| layouts.take(choice)));
+        }
+        choices
+    }
+
+    /// As much of a candidate as others leave open.
+    fn largest(&self, layouts: &Layouts<'_>, candidate: &Candidate) -> Option<Choice> {
+        let whole = Choice::Vanish(candidate.node);
+        if candidate.vanishes {
+            let mut tried = layouts.clone();
+            if tried.take(&whole) {
+                return Some(whole);
+            }
+        }
+        let parts = parts(self.graph, candidate.node).filter(|_| candidate.joins)?;
+        let free = layouts.free(&parts, &candidate.inputs);
+        (!free.is_empty()).then_some(Choice::Join(candidate.node, free))
+    }
+
+    /// Whether more plans may be made.
+    fn goes_on(&mut self) -> bool {
+        self.plans < MOST_PLANS && (self.pulse)().is_continue()
+    }
+
+    /// Plans with some choices, and keeps them if they are better; or as good, where that is enough.
+    fn consider(&mut self, choices: Vec<Choice>, on_a_tie: bool) {
+        let Some(cost) = self.cost(&choices) else { return };
+        let better =
+            self.best.as_ref().is_none_or(|best| cost < best.cost || on_a_tie && cost == best.cost);
+        if better {
+            self.best = Some(Found { cost, choices });
+        }
+    }
+
+    /// The arena with these choices, and the bytes that are moved; nothing if there is no plan.
+    fn cost(&mut self, choices: &[Choice]) -> Option<(u64, u64)> {
+        self.plans += 1;
+        let mut layouts = Layouts::of(self.graph, self.aliases);
+        layouts.take_all(choices);
+        let graph = layouts.finish(&self.lowering.kernels).ok()?;
+        let program = ScheduledGraph::new(&graph, self.lowering).ok()?;
+        let arena = arena_bytes(&program, &self.options, self.pulse).ok()?;
+        Some((arena, moved_bytes(&graph, &self.lowering.kernels)))
+    }
+
+    /// Tries every combination that begins like this.
+    fn all(&mut self, left: &[Vec<Choice>], begun: &mut Vec<Choice>) {
+        let Some((first, rest)) = left.split_first() else {
+            if (self.pulse)().is_continue() {
+                self.consider(begun.clone(), false);
+            }
+            return;
+        };
+        self.all(rest, begun);
+        for choice in first {
+            begun.push(choice.clone());
+            self.all(rest, begun);
+            begun.pop();
+        }
+    }
+
+    /// What is chosen so far.
+    fn chosen(&self) -> Vec<Choice> {
+        self.best.as_ref().map_or(Vec::new(), |best| best.choices.clone())
+    }
+
+    /// The best so far without a choice about a node, or with the largest if there is none.
+    fn toggle(&mut self, candidate: &Candidate) {
+        if !self.goes_on() {
+            return;
+        }
+        let mut toggled = self.chosen();
+        if let Some(index) = toggled.iter().position(|choice| choice.node() == candidate.node) {
+            toggled.remove(index);
+        } else {
+            let mut layouts = Layouts::of(self.graph, self.aliases);
+            toggled = layouts.take_all(&toggled);
+            toggled.extend(self.largest(&layouts, candidate));
+        }
+        self.consider(toggled, false);
+    }
+
+    /// The best so far with another choice about a node.
+    fn replace(&mut self, choice: &Choice) {
+        if !self.goes_on() {
+            return;
+        }
+        let mut replaced = self.chosen();
+        match replaced.iter_mut().find(|other| other.node() == choice.node()) {
+            Some(other) => other.clone_from(choice),
+            None => replaced.push(choice.clone()),
+        }
+        self.consider(replaced, false);
+    }
+}
