@@ -26,6 +26,7 @@ mod search;
 
 pub use choice::Choice;
 use choice::Layouts;
+use copied::can_be_left;
 pub(crate) use copied::copied;
 use plimsoll::{AccessKind, Execution, Layout, Role, Storage, Strided, ValueId, View};
 pub use recorded::{JoinError, RecordedChoice, joined_as_recorded};
@@ -215,8 +216,7 @@ impl<'g> Rules<'g> {
         let inputs = self.joinable(&parts);
         let all = inputs.len() == parts.list.len();
         let vanishes = all && !self.referred[node.index()];
-        // Rows of a part are written by whoever makes the part, and not around it.
-        let joins = parts.rows == 1 && self.graph.execution() == Execution::InOrder;
+        let joins = can_be_left(&parts) && self.graph.execution() == Execution::InOrder;
         let joins = joins && !inputs.is_empty();
         let joined = |index: &usize| parts.list[*index].bytes * parts.rows;
         let bytes = inputs.iter().map(joined).sum();

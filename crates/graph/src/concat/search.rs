@@ -2,22 +2,22 @@
 //!
 //! It is not always better to do without a copy: an output is there from its first part on, and parts
 //! are needed as long as the output is. So plans by rules alone are compared. Where there are few
-//! combinations all of them are tried; otherwise none, as many as possible, and then with one choice
-//! more, fewer or another in the best so far. The smallest arena counts, then the fewest bytes moved.
+//! combinations all of them are tried; otherwise none, as many as possible, some rules that are the same
+//! for all nodes, and then one choice more, fewer or another in the best so far. The smallest arena counts, then the fewest bytes moved.
 //!
 //! Cost: at most [`MOST_PLANS`] plans.
 
 use std::ops::ControlFlow;
 
-use plimsoll::{Options, Pulse, ValueId, arena_bytes};
+use plimsoll::{Options, Pulse, Role, ValueId, arena_bytes};
 
 use super::choice::{Choice, Layouts};
-use super::{Candidate, candidates, moved_bytes, parts};
+use super::{Candidate, Parts, candidates, made_as, moved_bytes, parts};
 use crate::graph::{Aliases, Graph, NodeId};
 use crate::scheduled::{LoweringOptions, ScheduledGraph};
 
 /// How many plans are made to find out what to choose.
-const MOST_PLANS: usize = 64;
+const MOST_PLANS: usize = 76;
 
 /// A graph without some of its copies.
 #[derive(Clone, Debug)]
@@ -86,6 +86,25 @@ fn chosen(
     }
 }
 
+/// Which inputs of every concat are made in its output.
+#[derive(Clone, Copy)]
+enum Inputs {
+    None,
+    All,
+    /// Those that are more than copies of something.
+    Computed,
+    Largest,
+}
+
+/// Of which values all splits, slices and repetitions are rows. A view keeps what it is a part of.
+#[derive(Clone, Copy)]
+enum Rows {
+    None,
+    /// Of those that are not in the arena.
+    Outside,
+    All,
+}
+
 /// The best so far: by arena, then by bytes moved.
 struct Found {
     cost: (u64, u64),
@@ -108,10 +127,20 @@ impl Search<'_, '_> {
         let all = alternatives.iter().map(|choices| choices.len() + 1);
         let all = all.fold(1usize, usize::saturating_mul);
         self.consider(Vec::new(), false);
-        self.consider(self.most(candidates), true);
+        self.consider(self.alike(candidates, Inputs::All, Rows::All), true);
         if all <= MOST_PLANS {
             self.all(&alternatives, &mut Vec::new());
             return;
+        }
+        let mut tried: Vec<Vec<Choice>> = Vec::new();
+        for rows in [Rows::All, Rows::Outside, Rows::None] {
+            for inputs in [Inputs::All, Inputs::Computed, Inputs::Largest, Inputs::None] {
+                let choices = self.alike(candidates, inputs, rows);
+                if !tried.contains(&choices) && self.goes_on() {
+                    self.consider(choices.clone(), false);
+                    tried.push(choices);
+                }
+            }
         }
         for candidate in candidates {
             self.toggle(candidate);
@@ -121,27 +150,68 @@ impl Search<'_, '_> {
         }
     }
 
-    /// As many as possible.
-    fn most(&self, candidates: &[Candidate]) -> Vec<Choice> {
+    /// Every candidate as the same rules say, as far as those before it leave it open.
+    fn alike(&self, candidates: &[Candidate], inputs: Inputs, rows: Rows) -> Vec<Choice> {
         let mut layouts = Layouts::of(self.graph, self.aliases);
         let mut choices = Vec::new();
         for candidate in candidates {
-            choices.extend(self.largest(&layouts, candidate).filter(|choice| layouts.take(choice)));
+            let choice = match parts(self.graph, candidate.node) {
+                Some(parts) => {
+                    let inputs = self.inputs(candidate, &parts, inputs);
+                    self.largest(&layouts, candidate, &inputs)
+                }
+                None => self.takes(candidate, rows).then_some(Choice::Vanish(candidate.node)),
+            };
+            choices.extend(choice.filter(|choice| layouts.take(choice)));
         }
         choices
     }
 
-    /// As much of a candidate as others leave open.
-    fn largest(&self, layouts: &Layouts<'_>, candidate: &Candidate) -> Option<Choice> {
-        let whole = Choice::Vanish(candidate.node);
-        if candidate.vanishes {
-            let mut tried = layouts.clone();
-            if tried.take(&whole) {
-                return Some(whole);
-            }
+    /// The inputs of a concat that are to be made in its output.
+    fn inputs(&self, candidate: &Candidate, parts: &Parts, which: Inputs) -> Vec<usize> {
+        let bytes = |index: &usize| parts.list[*index].bytes;
+        let is_computed = |index: &usize| {
+            let made = made_as(self.graph, self.aliases, parts.list[*index].value);
+            let maker = self.graph.producer(made);
+            maker.is_some_and(|maker| !self.graph.native_effect(maker).copies)
+        };
+        let all = candidate.inputs.iter().copied();
+        match which {
+            Inputs::None => Vec::new(),
+            Inputs::All => all.collect(),
+            Inputs::Computed => all.filter(is_computed).collect(),
+            Inputs::Largest => all.max_by_key(bytes).into_iter().collect(),
         }
-        let parts = parts(self.graph, candidate.node).filter(|_| candidate.joins)?;
-        let free = layouts.free(&parts, &candidate.inputs);
+    }
+
+    /// Whether the outputs of a node that is no concat are to be rows of its input.
+    fn takes(&self, candidate: &Candidate, rows: Rows) -> bool {
+        let outside = || {
+            let input = self.graph.node(candidate.node).reads().next();
+            let root = input.map(|input| self.graph.value(self.aliases.resolve(input).root));
+            root.is_some_and(|root| root.role != Role::Temporary && !self.options.place.inputs)
+        };
+        match rows {
+            Rows::None => false,
+            Rows::Outside => outside(),
+            Rows::All => true,
+        }
+    }
+
+    /// As much of a candidate as others leave open, with these inputs at the most.
+    fn largest(
+        &self,
+        layouts: &Layouts<'_>,
+        candidate: &Candidate,
+        inputs: &[usize],
+    ) -> Option<Choice> {
+        let parts = parts(self.graph, candidate.node);
+        let all = parts.as_ref().is_none_or(|parts| parts.list.len() == inputs.len());
+        let whole = Choice::Vanish(candidate.node);
+        if candidate.vanishes && all && layouts.clone().take(&whole) {
+            return Some(whole);
+        }
+        let free = layouts.free(&parts.filter(|_| candidate.joins)?, inputs);
         (!free.is_empty()).then_some(Choice::Join(candidate.node, free))
     }
 
@@ -203,7 +273,7 @@ impl Search<'_, '_> {
         } else {
             let mut layouts = Layouts::of(self.graph, self.aliases);
             toggled = layouts.take_all(&toggled);
-            toggled.extend(self.largest(&layouts, candidate));
+            toggled.extend(self.largest(&layouts, candidate, &candidate.inputs));
         }
         self.consider(toggled, false);
     }

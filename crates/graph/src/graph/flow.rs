@@ -14,11 +14,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use plimsoll::{Role, ValueId};
+use plimsoll::{Layout, Role, ValueId};
 use plimsoll_pack::Span;
 
 use super::error::GraphError;
-use super::{Aliases, Folds, Graph, NodeId};
+use super::{Alias, Aliases, Folds, Graph, NodeId};
 use crate::concat::copied;
 use crate::graph::order_of;
 
@@ -214,8 +214,9 @@ impl<'g> Families<'g> {
         let Some(copied) = copied(self.graph, self.aliases, node) else {
             return vec![self.span(value).unwrap_or(Span::new(0, u64::MAX))];
         };
-        let first = self.aliases.resolve(value).offset;
-        copied.spans.into_iter().map(|span| span.shifted(first)).collect()
+        let Alias { offset: first, rows, .. } = self.aliases.resolve(value);
+        let layout = Layout { first, rows };
+        copied.spans.into_iter().map(|span| layout.hull(span)).collect()
     }
 
     fn span(&self, value: ValueId) -> Option<Span> {
