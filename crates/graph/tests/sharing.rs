@@ -1,10 +1,16 @@
 //! Sharing decided as one: what works in place, what is made in the place that a concat gives it, what
 //! is copied. Exact arenas of small networks.
 
+use std::ops::ControlFlow;
+
 use plimsoll::verify::VerifiedPlan;
-use plimsoll::{Options, OrderEffort, ValueId, plan};
+use plimsoll::{Options, OrderEffort, ValueId, arena_bytes, plan};
 use plimsoll_graph::testing::{Machine, class_kernel};
-use plimsoll_graph::{Best, Graph, LoweringOptions, ScheduledGraph, Tries, best, text};
+use plimsoll_graph::{
+    Best, Choice, Dtype, Graph, GraphBuilder, LoweringOptions, Node, Op, RecordedChoice,
+    ScheduledGraph, Tries, Value, best, join_concats, joined_as_recorded, text,
+};
+use plimsoll_pack::testing::Rng;
 
 fn read(source: &str) -> Graph {
     text::parse(source).unwrap_or_else(|error| panic!("{error}"))
@@ -83,4 +89,122 @@ fn a_part_does_not_take_over_what_another_part_would_lose() {
          c: u8[64] = add(a, b)\ny: u8[128] = concat{axis=0}(c, b)\nz: u8[64] = custom \"z\"(y)\noutput z\n",
     );
     assert_eq!(arena(&graph), 192);
+}
+
+/// A random graph of at most eight nodes: what is made from nothing, what works in place and what does not,
+/// other shapes, slices, splits and concats of bytes.
+fn random(rng: &mut Rng) -> Graph {
+    let mut graph = GraphBuilder::new();
+    let mut values: Vec<(ValueId, u64)> = Vec::new();
+    for index in 0..rng.within(4..9) {
+        let name = format!("n{index}");
+        let latest = values.len().saturating_sub(3);
+        let pick =
+            |rng: &mut Rng| values[latest + rng.below((values.len() - latest) as u64) as usize];
+        let kind = if index == 0 { 0 } else { rng.below(9) };
+        let (op, reads, size) = match kind {
+            0 => (Op::Custom, Vec::new(), rng.within(1..5)),
+            1 | 2 => {
+                let (value, size) = pick(rng);
+                (Op::Unary, vec![value], size)
+            }
+            3 => {
+                let (value, _) = pick(rng);
+                (Op::Custom, vec![value], rng.within(1..5))
+            }
+            4 => {
+                let (value, size) = pick(rng);
+                (Op::Reshape, vec![value], size)
+            }
+            5 if values.last().is_some_and(|(_, size)| *size > 1) => {
+                let (value, size) = values[values.len() - 1];
+                let mut part = |part: &str, size: u64| {
+                    let value = Value::new(format!("{name}{part}"), Dtype::U8, [64 * size]);
+                    graph.value(value).expect("fresh")
+                };
+                let (a, b) = (part("a", 1), part("b", size - 1));
+                graph
+                    .node(Node::new(&name, Op::Split { axis: 0 }, &[value], &[a, b]))
+                    .expect("fresh");
+                values.extend([(a, 1), (b, size - 1)]);
+                continue;
+            }
+            _ => {
+                let parts: Vec<_> = (0..rng.within(2..4)).map(|_| pick(rng)).collect();
+                let size = parts.iter().map(|(_, size)| size).sum();
+                let values = parts.into_iter().map(|(value, _)| value).collect();
+                (Op::Concat { axis: 0 }, values, size)
+            }
+        };
+        if size > 16 {
+            continue;
+        }
+        let made = graph.op(&name, op, &reads, Dtype::U8, [64 * size]).expect("fresh");
+        values.push((made, size));
+    }
+    let last = values.len() - 1;
+    for (index, (value, _)) in values.iter().enumerate() {
+        if index == last || rng.chance(10) {
+            graph.output(*value);
+        }
+    }
+    graph.finish().expect("a valid graph")
+}
+
+/// The arena of a graph in its own order, by rules alone.
+fn quick(graph: &Graph) -> Option<u64> {
+    let program = ScheduledGraph::new(graph, &LoweringOptions::default()).ok()?;
+    let mut options = Options::default();
+    options.pack.work = Some(0);
+    arena_bytes(&program, &options, &mut || ControlFlow::Continue(())).ok()
+}
+
+/// The smallest arena of all combinations of choices about concats, taken from the first node to the
+/// last and from the last to the first.
+fn least(graph: &Graph) -> u64 {
+    let concats = graph.node_ids().filter(|node| matches!(graph.node(*node).op, Op::Concat { .. }));
+    let mut combinations: Vec<Vec<Choice>> = vec![Vec::new()];
+    for node in concats {
+        let subsets = 1..1u32 << graph.node(node).inputs.len();
+        let inputs = |bits: u32| (0..32).filter(|at| bits >> at & 1 == 1).collect();
+        let choices = subsets.map(|bits| Choice::Join(node, inputs(bits)));
+        let choices: Vec<Choice> = choices.chain([Choice::Vanish(node)]).collect();
+        let more = combinations.iter().flat_map(|begun| {
+            choices.iter().map(|choice| [&begun[..], std::slice::from_ref(choice)].concat())
+        });
+        let more: Vec<Vec<Choice>> = more.collect();
+        combinations.extend(more);
+    }
+    let backwards = combinations.iter().map(|choices| choices.iter().rev().cloned().collect());
+    let backwards: Vec<Vec<Choice>> = backwards.collect();
+    let all = combinations.iter().chain(&backwards);
+    let arena = |choices: &Vec<Choice>| quick(&with_allowed(graph, choices)?);
+    all.filter_map(arena).min().expect("a plan")
+}
+
+/// The graph with these choices, if a plan could record them.
+fn with_allowed(graph: &Graph, choices: &[Choice]) -> Option<Graph> {
+    let recorded: Vec<RecordedChoice> =
+        choices.iter().map(|choice| RecordedChoice::of(graph, choice)).collect();
+    joined_as_recorded(graph, &LoweringOptions::default(), &recorded).ok().map(|(graph, _)| graph)
+}
+
+#[test]
+fn no_choice_gives_less_than_what_is_chosen() {
+    let mut rng = Rng::new(3);
+    let (mut smaller, mut partly) = (0, 0);
+    for _ in 0..400 {
+        let graph = random(&mut rng);
+        let joined = join_concats(&graph, &LoweringOptions::default(), &Options::default());
+        let found = quick(&joined.graph).expect("a plan");
+        assert_eq!(found, least(&graph), "{}", text::print(&graph));
+        let program =
+            ScheduledGraph::new(&joined.graph, &LoweringOptions::default()).expect("sizes");
+        let plan = plan(&program, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        execute(&graph, &program, &plan);
+        smaller += usize::from(found < quick(&graph).expect("a plan"));
+        let is_join = |choice: &&Choice| matches!(choice, Choice::Join(..));
+        partly += joined.choices.iter().filter(is_join).count();
+    }
+    assert!(smaller > 50 && partly > 20, "{smaller} {partly}");
 }

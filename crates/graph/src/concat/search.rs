@@ -5,7 +5,7 @@
 //! combinations all of them are tried; otherwise none, as many as possible, some rules that are the same
 //! for all nodes, and then one choice more, fewer or another in the best so far. The smallest arena counts, then the fewest bytes moved.
 //!
-//! Cost: at most [`MOST_PLANS`] plans.
+//! Cost: at most [`MOST_PLANS`] plans, or plans of [`MOST_NODES`] nodes.
 
 use std::ops::ControlFlow;
 
@@ -18,6 +18,9 @@ use crate::scheduled::{LoweringOptions, ScheduledGraph};
 
 /// How many plans are made to find out what to choose.
 const MOST_PLANS: usize = 76;
+
+/// All combinations are tried where their plans have no more nodes than this together.
+const MOST_NODES: usize = 16_384;
 
 /// A graph without some of its copies.
 #[derive(Clone, Debug)]
@@ -128,7 +131,7 @@ impl Search<'_, '_> {
         let all = all.fold(1usize, usize::saturating_mul);
         self.consider(Vec::new(), false);
         self.consider(self.alike(candidates, Inputs::All, Rows::All), true);
-        if all <= MOST_PLANS {
+        if all.saturating_mul(self.graph.nodes().len()) <= MOST_NODES {
             self.all(&alternatives, &mut Vec::new());
             return;
         }

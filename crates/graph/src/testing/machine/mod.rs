@@ -22,7 +22,6 @@ use memory::{Arena, Memory, NoShare, dims};
 use plimsoll::{Access, AccessKind, Plan, Program, Role, StepId, Storage, ValueId};
 
 use crate::graph::{Graph, NodeId, topological_order};
-use crate::op::Op;
 use crate::scheduled::ScheduledGraph;
 
 /// What a node computes: it reads its inputs and writes all of its outputs.
@@ -132,9 +131,23 @@ impl<'m> Machine<'m> {
         }
         // A view that nobody reads may be of bytes that are gone.
         for access in accesses.iter().filter(|access| access.kind == AccessKind::Write) {
-            self.check(access.value, &format!("`{}` makes", self.program.step_name(step)))?;
+            self.check_written(access, &format!("`{}` makes", self.program.step_name(step)))?;
         }
         Ok(())
+    }
+
+    /// Whether what a step has written of a value is what it is apart. The rest may be needed by nobody.
+    fn check_written(&self, access: &Access, who: &str) -> Result<(), Wrong> {
+        let elements = elements(self.program, access);
+        let wrong = |element: &usize| {
+            self.read(access.value, *element) != self.expected(access.value)[*element]
+        };
+        if self.program.value(access.value).elided || !elements.clone().any(|e| wrong(&e)) {
+            return Ok(());
+        }
+        let value = self.program.value_name(access.value);
+        let wrong: Vec<usize> = elements.filter(wrong).collect();
+        Err(format!("{who}: `{value}` is something else at elements {wrong:?}"))
     }
 
     /// Whether a value is in the plan what it is apart.
@@ -192,24 +205,19 @@ impl<'m> Machine<'m> {
             .collect();
         for node in self.order.iter().copied() {
             let done = match self.program.step_of(node) {
-                Some(step) => {
-                    self.positions[step.index()] <= position || self.is_begun(node, &made)
-                }
+                Some(step) => self.positions[step.index()] <= position,
                 None => graph.node(node).reads().any(|value| made[value.index()]),
             };
-            graph.node(node).results().for_each(|value| made[value.index()] |= done);
+            for mut value in graph.node(node).results().filter(|_| done) {
+                made[value.index()] = true;
+                // What it is a part of has begun.
+                while let Some(view) = self.program.value(value).view_of {
+                    value = view.of;
+                    made[value.index()] = true;
+                }
+            }
         }
         made
-    }
-
-    /// Whether something of what a node makes is there before its step: inputs of a concat that are made
-    /// in its output.
-    fn is_begun(&self, node: NodeId, made: &[bool]) -> bool {
-        let root = |value: ValueId| self.program.aliases().resolve(value).root;
-        let node = self.graph.node(node);
-        let concat = matches!(node.op, Op::Concat { .. });
-        let is_part = |value: ValueId| node.results().any(|result| root(result) == root(value));
-        concat && node.reads().any(|value| made[value.index()] && is_part(value))
     }
 
     /// The nodes of what is computed, in an order in which they can run.
@@ -271,16 +279,18 @@ struct Allowed {
     elements: Range<usize>,
 }
 
+/// The elements that an access is to.
+fn elements(program: &ScheduledGraph<'_>, access: &Access) -> Range<usize> {
+    let count = dims(program.graph(), access.value).iter().product::<usize>();
+    let bytes = program.value(access.value).bytes;
+    let element = |byte: u64| (u128::from(byte) * count as u128).div_ceil(u128::from(bytes.max(1)));
+    access.bytes.map_or(0..count, |span| element(span.lo) as usize..element(span.hi) as usize)
+}
+
 impl<'a> Declared<'a> {
     fn new(program: &ScheduledGraph<'_>, step: StepId, arena: &'a mut Arena) -> Self {
         let allowed = |access: &Access| {
-            let count = dims(program.graph(), access.value).iter().product::<usize>();
-            let bytes = program.value(access.value).bytes;
-            let element =
-                |byte: u64| (u128::from(byte) * count as u128).div_ceil(u128::from(bytes.max(1)));
-            let elements = access
-                .bytes
-                .map_or(0..count, |span| element(span.lo) as usize..element(span.hi) as usize);
+            let elements = elements(program, access);
             Allowed { value: access.value, kind: access.kind, elements }
         };
         let allowed = program.accesses(step).iter().map(allowed).collect();
