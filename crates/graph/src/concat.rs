@@ -23,6 +23,7 @@ mod choice;
 mod copied;
 mod recorded;
 mod search;
+mod views;
 
 pub use choice::Choice;
 use choice::Layouts;
@@ -107,6 +108,7 @@ impl Candidate {
             && match choice {
                 Choice::Vanish(_) => self.vanishes,
                 Choice::Join(_, inputs) => self.joins && can(inputs),
+                Choice::Copy(..) => false,
             }
     }
 

@@ -7,7 +7,7 @@ use plimsoll::verify::VerifiedPlan;
 use plimsoll::{Options, OrderEffort, ValueId, arena_bytes, plan};
 use plimsoll_graph::testing::{Machine, class_kernel};
 use plimsoll_graph::{
-    Best, Choice, Dtype, Graph, GraphBuilder, LoweringOptions, Node, Op, RecordedChoice,
+    Best, Choice, Dtype, Graph, GraphBuilder, LoweringOptions, Node, NodeId, Op, RecordedChoice,
     ScheduledGraph, Tries, Value, best, join_concats, joined_as_recorded, text,
 };
 use plimsoll_pack::testing::Rng;
@@ -91,6 +91,45 @@ fn a_part_does_not_take_over_what_another_part_would_lose() {
     assert_eq!(arena(&graph), 192);
 }
 
+#[test]
+fn a_concat_is_joined_through_other_shapes() {
+    let graph = read(include_str!("../../../corpus/graphs/concat_of_unsqueezed.plim"));
+    assert_eq!(arena(&graph), 2 * 262_144 + 4);
+}
+
+#[test]
+fn one_input_is_made_in_place_and_another_copied() {
+    // What is kept of the last is a view, and cannot be made anywhere else.
+    let graph = read(
+        "plim 1\ninput x: u8[64]\na: u8[256] = custom \"a\"(x)\nk: u8[64] = slice{axis=0, start=192, len=64}(a)\n\
+         b: u8[512] = custom \"b\"(x)\ny: u8[576] = concat{axis=0}(k, b)\nz: u8[64] = custom \"z\"(y)\noutput z\n",
+    );
+    let best = tried(&graph);
+    let node = graph.producer(value(&graph, "y")).expect("a concat");
+    assert_eq!(best.choices, [Choice::Join(node, vec![1])]);
+    assert_eq!((best.moved_before, best.moved_bytes), (576, 64));
+    // The whole with what is kept, and not all three.
+    assert_eq!(arena(&graph), 576 + 64);
+}
+
+#[test]
+fn a_view_is_copied_where_it_keeps_too_much() {
+    let graph = read(
+        "plim 1\ninput x: u8[64]\nr: u8[768] = custom \"r\"(x)\n\
+         a: u8[256], b: u8[256], c: u8[256] = split{axis=0}(r) as parts\np: u8[64] = custom \"p\"(b)\n\
+         t: u8[512] = custom \"t\"(p)\nu: u8[64] = custom \"u\"(t)\nz: u8[64] = custom \"z\"(a, c, u)\noutput z\n",
+    );
+    let best = tried(&graph);
+    let parts = graph.producer(value(&graph, "a")).expect("a split");
+    assert_eq!(best.choices, [Choice::Copy(parts, 2)]);
+    assert_eq!(best.moved_bytes, 256);
+    // Between `a` and `c` there would be no room for `t`: 768 + 64 + 512.
+    assert_eq!(arena(&graph), 256 + 256 + 64 + 512);
+    let told = text::print(&best.graph);
+    assert!(told.contains("c: u8[256] copied"), "{told}");
+    assert_eq!(text::parse(&told).as_ref(), Ok(&best.graph));
+}
+
 /// A random graph of at most eight nodes: what is made from nothing, what works in place and what does not,
 /// other shapes, slices, splits and concats of bytes.
 fn random(rng: &mut Rng) -> Graph {
@@ -159,16 +198,25 @@ fn quick(graph: &Graph) -> Option<u64> {
     arena_bytes(&program, &options, &mut || ControlFlow::Continue(())).ok()
 }
 
-/// The smallest arena of all combinations of choices about concats, taken from the first node to the
-/// last and from the last to the first.
-fn least(graph: &Graph) -> u64 {
-    let concats = graph.node_ids().filter(|node| matches!(graph.node(*node).op, Op::Concat { .. }));
-    let mut combinations: Vec<Vec<Choice>> = vec![Vec::new()];
-    for node in concats {
+/// All that can be chosen about a node, each independent of the others.
+fn choices(graph: &Graph, node: NodeId) -> Vec<Vec<Choice>> {
+    if let Op::Concat { .. } = graph.node(node).op {
         let subsets = 1..1u32 << graph.node(node).inputs.len();
         let inputs = |bits: u32| (0..32).filter(|at| bits >> at & 1 == 1).collect();
         let choices = subsets.map(|bits| Choice::Join(node, inputs(bits)));
-        let choices: Vec<Choice> = choices.chain([Choice::Vanish(node)]).collect();
+        return vec![choices.chain([Choice::Vanish(node)]).collect()];
+    }
+    let outputs = 0..graph.node(node).outputs.len();
+    let copy = |output: usize| vec![Choice::Copy(node, output)];
+    let allowed = |choices: &Vec<Choice>| with_allowed(graph, choices).is_some();
+    outputs.map(copy).filter(allowed).collect()
+}
+
+/// The smallest arena of all combinations of choices, taken from the first node to the
+/// last and from the last to the first.
+fn least(graph: &Graph) -> u64 {
+    let mut combinations: Vec<Vec<Choice>> = vec![Vec::new()];
+    for choices in graph.node_ids().flat_map(|node| choices(graph, node)) {
         let more = combinations.iter().flat_map(|begun| {
             choices.iter().map(|choice| [&begun[..], std::slice::from_ref(choice)].concat())
         });

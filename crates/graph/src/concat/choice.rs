@@ -16,6 +16,8 @@ pub enum Choice {
     Vanish(NodeId),
     /// These inputs of a concat, by index, are made in its output. It copies the others.
     Join(NodeId, Vec<usize>),
+    /// An output of a node, by index, has bytes of its own though it could be a view.
+    Copy(NodeId, usize),
 }
 
 impl Choice {
@@ -23,7 +25,7 @@ impl Choice {
     #[must_use]
     pub fn node(&self) -> NodeId {
         match self {
-            Choice::Vanish(node) | Choice::Join(node, _) => *node,
+            Choice::Vanish(node) | Choice::Join(node, _) | Choice::Copy(node, _) => *node,
         }
     }
 }
@@ -35,6 +37,7 @@ pub(super) struct Layouts<'g> {
     aliases: &'g Aliases,
     views: Vec<Option<View>>,
     elided: Vec<bool>,
+    copied: Vec<ValueId>,
 }
 
 impl<'g> Layouts<'g> {
@@ -45,12 +48,14 @@ impl<'g> Layouts<'g> {
             aliases,
             views: graph.values().iter().map(|value| value.view).collect(),
             elided: graph.nodes().iter().map(|node| node.elided).collect(),
+            copied: Vec::new(),
         }
     }
 
     /// Takes a choice, if those before it leave that open.
     pub(super) fn take(&mut self, choice: &Choice) -> bool {
         match (choice, parts(self.graph, choice.node())) {
+            (Choice::Copy(node, output), _) => self.copy(*node, *output),
             (Choice::Vanish(node), None) => self.view_rows(*node),
             (Choice::Vanish(node), Some(parts)) => self.vanish(*node, &parts),
             (Choice::Join(_, _), None) => false,
@@ -82,6 +87,9 @@ impl<'g> Layouts<'g> {
         for (node, elided) in graph.node_ids().zip(self.elided) {
             builder.node_mut(node).elided = elided;
         }
+        for value in self.copied {
+            builder.value_mut(value).copied = true;
+        }
         let joined = builder.finish()?;
         check_rows(graph, self.aliases, &joined, kernels)?;
         Ok(joined)
@@ -90,6 +98,13 @@ impl<'g> Layouts<'g> {
     /// The value that an operand is all bytes of, and that somebody makes.
     fn made(&self, operand: ValueId) -> ValueId {
         made_as(self.graph, self.aliases, operand)
+    }
+
+    fn copy(&mut self, node: NodeId, output: usize) -> bool {
+        let output = self.graph.node(node).outputs.get(output).copied().flatten();
+        let output = output.filter(|output| self.views[output.index()].is_none());
+        self.copied.extend(output);
+        output.is_some()
     }
 
     fn view_rows(&mut self, node: NodeId) -> bool {

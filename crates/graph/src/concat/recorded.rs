@@ -7,8 +7,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::candidates;
 use super::choice::{Choice, Layouts};
+use super::{candidates, views};
 use crate::graph::{Graph, GraphError, NodeId, OrderError, order_by_names};
 use crate::scheduled::LoweringOptions;
 
@@ -44,6 +44,12 @@ impl fmt::Display for JoinError {
 
 impl std::error::Error for JoinError {}
 
+/// Whether two choices are about the same.
+fn excludes(a: &Choice, b: &Choice) -> bool {
+    let both_copy = matches!((a, b), (Choice::Copy(..), Choice::Copy(..)));
+    a == b || a.node() == b.node() && !both_copy
+}
+
 /// A choice as a plan keeps it: the name of a node that takes no step, or a concat with the inputs that
 /// are made in its output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +64,13 @@ pub enum RecordedChoice {
         /// Its inputs, by index.
         inputs: Vec<usize>,
     },
+    /// [`Choice::Copy`].
+    Copy {
+        /// The name of the node.
+        node: String,
+        /// Its output, by index.
+        copied: usize,
+    },
 }
 
 impl RecordedChoice {
@@ -68,12 +81,15 @@ impl RecordedChoice {
         match choice {
             Choice::Vanish(_) => RecordedChoice::Vanish(name),
             Choice::Join(_, inputs) => RecordedChoice::Join { node: name, inputs: inputs.clone() },
+            Choice::Copy(_, output) => RecordedChoice::Copy { node: name, copied: *output },
         }
     }
 
     fn name(&self) -> &str {
         match self {
-            RecordedChoice::Vanish(name) | RecordedChoice::Join { node: name, .. } => name,
+            RecordedChoice::Vanish(name)
+            | RecordedChoice::Join { node: name, .. }
+            | RecordedChoice::Copy { node: name, .. } => name,
         }
     }
 
@@ -81,6 +97,7 @@ impl RecordedChoice {
         match self {
             RecordedChoice::Vanish(_) => Choice::Vanish(node),
             RecordedChoice::Join { inputs, .. } => Choice::Join(node, inputs.clone()),
+            RecordedChoice::Copy { copied, .. } => Choice::Copy(node, *copied),
         }
     }
 }
@@ -107,15 +124,16 @@ pub fn joined_as_recorded<C: Clone + Into<RecordedChoice>>(
     let name = |node: NodeId| graph.node(node).name.clone();
     let aliases = graph.aliases(&lowering.kernels);
     let can = candidates(graph, &aliases, lowering);
-    let mut seen = vec![false; graph.nodes().len()];
+    let views = views::copyable(graph, &aliases, lowering);
     let mut layouts = Layouts::of(graph, &aliases);
     let mut choices = Vec::with_capacity(nodes.len());
     for (node, recorded) in nodes.into_iter().zip(&recorded) {
-        if std::mem::replace(&mut seen[node.index()], true) {
+        let choice = recorded.about(node);
+        if choices.iter().any(|before| excludes(before, &choice)) {
             return Err(JoinError::Twice(name(node)));
         }
-        let choice = recorded.about(node);
-        if !can.iter().any(|candidate| candidate.allows(&choice)) {
+        let allowed = can.iter().any(|candidate| candidate.allows(&choice));
+        if !allowed && !views.contains(&choice) {
             return Err(JoinError::Copies(name(node)));
         }
         if !layouts.take(&choice) {

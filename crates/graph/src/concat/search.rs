@@ -12,12 +12,15 @@ use std::ops::ControlFlow;
 use plimsoll::{Options, Pulse, Role, ValueId, arena_bytes};
 
 use super::choice::{Choice, Layouts};
-use super::{Candidate, Parts, candidates, made_as, moved_bytes, parts};
+use super::{Candidate, Parts, candidates, made_as, moved_bytes, parts, views};
 use crate::graph::{Aliases, Graph, NodeId};
 use crate::scheduled::{LoweringOptions, ScheduledGraph};
 
 /// How many plans are made to find out what to choose.
 const MOST_PLANS: usize = 76;
+
+/// How many plans are made to find out which views to copy.
+const MOST_COPIES: usize = 12;
 
 /// All combinations are tried where their plans have no more nodes than this together.
 const MOST_NODES: usize = 16_384;
@@ -58,12 +61,14 @@ pub(crate) fn join_concats_watched(
     options.pack.work = Some(0);
     let mut search =
         Search { graph, aliases: &aliases, lowering, options, plans: 0, pulse, best: None };
-    search.run(&candidates);
+    if !search.run_all(&candidates) {
+        search.run(&candidates);
+    }
     let choices = search.best.map_or(Vec::new(), |best| best.choices);
     let (joined, choices) = chosen(graph, &aliases, lowering, &choices);
     let vanished = choices.iter().filter_map(|choice| match choice {
         Choice::Vanish(node) => Some(*node),
-        Choice::Join(..) => None,
+        Choice::Join(..) | Choice::Copy(..) => None,
     });
     Joined {
         vanished: vanished.collect(),
@@ -125,16 +130,22 @@ struct Search<'a, 'p> {
 }
 
 impl Search<'_, '_> {
-    fn run(&mut self, candidates: &[Candidate]) {
-        let alternatives: Vec<Vec<Choice>> = candidates.iter().map(Candidate::all).collect();
-        let all = alternatives.iter().map(|choices| choices.len() + 1);
-        let all = all.fold(1usize, usize::saturating_mul);
+    /// Tries all combinations, if there are few.
+    fn run_all(&mut self, candidates: &[Candidate]) -> bool {
         self.consider(Vec::new(), false);
         self.consider(self.alike(candidates, Inputs::All, Rows::All), true);
-        if all.saturating_mul(self.graph.nodes().len()) <= MOST_NODES {
+        let copies = views::copyable(self.graph, self.aliases, self.lowering);
+        let mut alternatives: Vec<Vec<Choice>> = candidates.iter().map(Candidate::all).collect();
+        alternatives.extend(copies.into_iter().map(|copy| vec![copy]));
+        let all = alternatives.iter().map(|choices| choices.len() + 1);
+        let all = all.fold(self.graph.nodes().len(), usize::saturating_mul);
+        if all <= MOST_NODES {
             self.all(&alternatives, &mut Vec::new());
-            return;
         }
+        all <= MOST_NODES
+    }
+
+    fn run(&mut self, candidates: &[Candidate]) {
         let mut tried: Vec<Vec<Choice>> = Vec::new();
         for rows in [Rows::All, Rows::Outside, Rows::None] {
             for inputs in [Inputs::All, Inputs::Computed, Inputs::Largest, Inputs::None] {
@@ -150,6 +161,28 @@ impl Search<'_, '_> {
         }
         for choice in candidates.iter().flat_map(Candidate::fewer) {
             self.replace(&choice);
+        }
+        let copies = views::outlasting(self.graph, self.aliases, self.lowering);
+        self.copy(&copies);
+    }
+
+    /// The best so far with all of these copies, and with each of them more or fewer.
+    fn copy(&mut self, copies: &[Choice]) {
+        let most = self.plans.max(MOST_PLANS) + MOST_COPIES;
+        let all = [self.chosen(), copies.to_vec()].concat();
+        if !copies.is_empty() {
+            self.consider(all, false);
+        }
+        for copy in copies {
+            if self.plans >= most || (self.pulse)().is_break() {
+                return;
+            }
+            let mut toggled = self.chosen();
+            match toggled.iter().position(|choice| choice == copy) {
+                Some(index) => drop(toggled.remove(index)),
+                None => toggled.push(copy.clone()),
+            }
+            self.consider(toggled, false);
         }
     }
 
