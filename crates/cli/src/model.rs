@@ -17,8 +17,9 @@ use clap::{Args, ValueEnum};
 use plimsoll::{JsonFault, Options, OrderEffort, Recorded, object_from_json};
 use plimsoll_graph::training_json::TrainingJsonError;
 use plimsoll_graph::{
-    Case, Graph, Improved, Kernels, LoweringError, LoweringOptions, Preset, ScheduledGraph,
-    Selector, Tries, Width, improve, joined_as_recorded, order_by_names, text, training_json,
+    Case, Graph, Improved, Kernels, LoweringError, LoweringOptions, Preset, RecordedChoice,
+    ScheduledGraph, Selector, Tries, Width, improve, joined_as_recorded, order_by_names, text,
+    training_json,
 };
 use plimsoll_model::Model;
 use plimsoll_onnx::{OnnxError, OnnxFile};
@@ -189,7 +190,7 @@ pub(crate) struct Lowering {
     order: Order,
     concat: Concat,
     /// The concats that do not copy, as a plan tells.
-    joined: Vec<String>,
+    joined: Vec<RecordedChoice>,
 }
 
 /// In which order nodes run.
@@ -295,7 +296,7 @@ struct Said {
     sizes: BTreeMap<String, u64>,
     order: Option<ToldOrder>,
     #[serde(default)]
-    joined: Vec<String>,
+    joined: Vec<RecordedChoice>,
     #[serde(flatten)]
     dims: ToldDims,
     #[serde(flatten)]
@@ -393,7 +394,7 @@ impl Lowering {
         let improved = improve(&loaded.graph, &lowering, options, tries, &mut pulse);
         let improved = improved.map_err(|error| self.blamed(&error, source))?;
         loaded.graph.clone_from(&improved.best.graph);
-        loaded.join_corners(&lowering.kernels, &improved.best.vanished, source)?;
+        loaded.join_corners(&lowering.kernels, &improved.best.choices, source)?;
         Ok(improved)
     }
 

@@ -9,7 +9,7 @@ use anyhow::{Result, anyhow};
 use clap::Args;
 use plimsoll::verify::VerifiedPlan;
 use plimsoll::{NoRoom, Options, PlanError, Recorded, plan_watched};
-use plimsoll_graph::{Best, ScheduledGraph};
+use plimsoll_graph::{Best, RecordedChoice, ScheduledGraph};
 use serde_json::json;
 
 use crate::choices::ChoiceArgs;
@@ -99,9 +99,10 @@ impl Improved<'_> {
         let mut told = Recorded::new();
         lowering.tell(&mut told);
         choices.tell(options, &mut told);
-        if !self.best.vanished.is_empty() {
-            let names = self.best.vanished.iter().map(|node| &loaded.graph.node(*node).name);
-            told.insert("joined".to_owned(), json!(names.collect::<Vec<_>>()));
+        if !self.best.choices.is_empty() {
+            let choices = self.best.choices.iter();
+            let choices = choices.map(|choice| RecordedChoice::of(&loaded.graph, choice));
+            told.insert("joined".to_owned(), json!(choices.collect::<Vec<_>>()));
         }
         told
     }

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use plimsoll::{Options, OrderEffort, Ordering, Pulse, compared_arena, order_watched};
 
-use crate::concat::{join_concats_watched, moved_bytes};
+use crate::concat::{Choice, join_concats_watched, moved_bytes};
 use crate::graph::{Graph, NodeId};
 use crate::scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
 
@@ -28,8 +28,9 @@ pub struct Best {
     pub graph: Graph,
     /// What came of the search for an order, if there was one.
     pub ordering: Option<Ordering>,
-    /// The concats whose copies have vanished, in the order in which they were taken: the graph
-    /// depends on it.
+    /// What was chosen to share bytes, in the order in which it was taken: the graph depends on it.
+    pub choices: Vec<Choice>,
+    /// The concats whose copies have vanished.
     pub vanished: Vec<NodeId>,
     /// The bytes that are moved in a run by steps that do nothing else.
     pub moved_bytes: u64,
@@ -60,6 +61,7 @@ pub fn best_watched(
     let plain = || Best {
         graph: graph.clone(),
         ordering,
+        choices: Vec::new(),
         vanished: Vec::new(),
         moved_bytes: moved,
         moved_before: moved,
@@ -68,7 +70,7 @@ pub fn best_watched(
         return Ok(plain());
     }
     let joined = join_concats_watched(graph, lowering, options, pulse);
-    if joined.vanished.is_empty() {
+    if joined.choices.is_empty() {
         return Ok(plain());
     }
     let (other, joined_bytes) = ordered(&joined.graph, lowering, options, tries, pulse)?;
@@ -82,6 +84,7 @@ pub fn best_watched(
     Ok(Best {
         graph: joined.graph,
         ordering: other,
+        choices: joined.choices,
         vanished: joined.vanished,
         moved_bytes: joined.moved,
         moved_before: joined.moved_before,

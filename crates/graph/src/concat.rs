@@ -5,129 +5,41 @@
 //!   b ──▶ concat ──▶ y           b ──▶ [   y   ]   makes them writes them there: no step is left
 //! ```
 //!
-//! That is possible where every input is made by a node that leaves it to us where it writes, and
-//! where the parts are stretches of memory; or, where the kernels concerned know strides, rows that
+//! That is possible where every input is made by a node that leaves it to us where it writes, as it is
+//! or in another shape, and where the parts are stretches of memory; or, where the kernels concerned know strides, rows that
 //! are apart: parts of an inner axis. Then splits, slices and repetitions along an inner axis can be
 //! views as well. A concat of values that lie in a row in a larger output already, as in a dense
-//! block, is a view of that output. So the largest come first.
+//! block, is a view of that output. So the largest come first. Where not all inputs can be made in the
+//! output, or not all should be, a concat [copies the rest](copied).
 //!
 //! It is not always better: the output is there from the first part on, and parts are needed as
-//! long as the output is. [`join_concats`] compares plans.
+//! long as the output is. [`join_concats`] compares plans of [choices](Choice).
 //!
 //! A part begins wherever the one before it ends. A kernel that wants more of what it writes says
 //! so: values with an alignment, a guard or a size of their own stay where they are, and kernels
 //! that do not work in place either, whose nodes write bytes of their own, are left alone.
 
+mod choice;
+mod copied;
 mod recorded;
+mod search;
+mod views;
 
-use std::ops::ControlFlow;
-
-use plimsoll::{
-    AccessKind, Execution, Layout, Options, Pulse, Role, Storage, Strided, ValueId, View,
-    arena_bytes,
-};
-pub use recorded::{JoinError, joined_as_recorded};
+pub use choice::Choice;
+use choice::Layouts;
+use copied::can_be_left;
+pub(crate) use copied::copied;
+use plimsoll::{AccessKind, Execution, Layout, Role, Storage, Strided, ValueId, View};
+pub use recorded::{JoinError, RecordedChoice, joined_as_recorded};
+pub(crate) use search::join_concats_watched;
+pub use search::{Joined, join_concats};
 
 use crate::graph::{
-    Aliases, End, Graph, GraphBuilder, GraphError, Kernels, Node, NodeId, Value, ValueFault,
-    topological_order,
+    Aliases, End, Graph, GraphError, Kernels, Node, NodeId, Value, ValueFault, topological_order,
 };
 use crate::op::{Cut, Op};
-use crate::scheduled::{LoweringOptions, ScheduledGraph};
+use crate::scheduled::LoweringOptions;
 use crate::shape::product;
-
-/// How many plans are made to find out which concats to do without.
-const MOST_PLANS: usize = 64;
-
-/// A graph without some of its copies.
-#[derive(Clone, Debug)]
-pub struct Joined {
-    /// The graph, with concats elided. Ids are as before.
-    pub graph: Graph,
-    /// The concats that are no steps any more, and the splits and slices that are views; in the order
-    /// in which they were taken, on which the graph depends.
-    pub vanished: Vec<NodeId>,
-    /// The bytes that steps which only move bytes wrote in a run before.
-    pub moved_before: u64,
-    /// The bytes that they write now.
-    pub moved: u64,
-}
-
-/// Does without the copies of concats where the arena is not larger for it.
-///
-/// Plans by rules alone are compared: with all copies, with as few as possible, and with one more or
-/// one fewer than in the best so far. The smallest arena counts, then the fewest bytes moved.
-#[must_use]
-pub fn join_concats(graph: &Graph, lowering: &LoweringOptions, options: &Options) -> Joined {
-    join_concats_watched(graph, lowering, options, &mut || ControlFlow::Continue(()))
-}
-
-/// The same, while somebody is asked now and then whether to go on.
-pub(crate) fn join_concats_watched(
-    graph: &Graph,
-    lowering: &LoweringOptions,
-    options: &Options,
-    pulse: &mut Pulse<'_>,
-) -> Joined {
-    let mut comparing = Comparing { graph, lowering, options: options.clone(), plans: 0, pulse };
-    comparing.options.pack.work = Some(0);
-    let boundary = |value: &ValueId| !options.place.outputs && graph.outputs().contains(value);
-    let mut candidates = sized_candidates(graph, lowering);
-    candidates.retain(|node| !touched(graph, *node).any(|value| boundary(&value)));
-    let mut chosen = Vec::new();
-    let mut best = comparing.cost(&chosen);
-    let all = comparing.cost(&candidates);
-    if all.is_some() && (best.is_none() || all <= best) {
-        (chosen, best) = (candidates.clone(), all);
-    }
-    for candidate in candidates {
-        if comparing.plans >= MOST_PLANS || (comparing.pulse)().is_break() {
-            break;
-        }
-        let mut toggled = chosen.clone();
-        match toggled.iter().position(|other| *other == candidate) {
-            Some(index) => drop(toggled.remove(index)),
-            None => toggled.push(candidate),
-        }
-        let cost = comparing.cost(&toggled);
-        if cost.is_some() && cost < best {
-            (chosen, best) = (toggled, cost);
-        }
-    }
-    let kernels = &lowering.kernels;
-    let joined = without_concats(graph, kernels, &chosen).unwrap_or_else(|_| graph.clone());
-    let (before, after) = (graph.aliases(kernels), joined.aliases(kernels));
-    let vanished = |node: &NodeId| {
-        joined.node(*node).elided && !graph.node(*node).elided
-            || after.is_pure_view(*node) && !before.is_pure_view(*node)
-    };
-    chosen.retain(vanished);
-    Joined {
-        vanished: chosen,
-        moved_before: moved_bytes(graph, &lowering.kernels),
-        moved: moved_bytes(&joined, &lowering.kernels),
-        graph: joined,
-    }
-}
-
-struct Comparing<'a, 'p> {
-    graph: &'a Graph,
-    lowering: &'a LoweringOptions,
-    options: Options,
-    plans: usize,
-    pulse: &'a mut Pulse<'p>,
-}
-
-impl Comparing<'_, '_> {
-    /// The arena without these concats, and the bytes that are moved; nothing if there is no plan.
-    fn cost(&mut self, chosen: &[NodeId]) -> Option<(u64, u64)> {
-        self.plans += 1;
-        let graph = without_concats(self.graph, &self.lowering.kernels, chosen).ok()?;
-        let program = ScheduledGraph::new(&graph, self.lowering).ok()?;
-        let arena = arena_bytes(&program, &self.options, self.pulse).ok()?;
-        Some((arena, moved_bytes(&graph, &self.lowering.kernels)))
-    }
-}
 
 /// The bytes that steps which only move bytes write in a run, at the native width.
 #[must_use]
@@ -138,46 +50,121 @@ pub fn moved_bytes(graph: &Graph, kernels: &Kernels) -> u64 {
         runs && graph.native_effect(*node).copies
     };
     let written = |node: NodeId| {
-        let made = graph.node(node).results().filter(|value| aliases.view(*value).is_none());
-        made.filter_map(move |value| {
+        if let Some(copied) = copied(graph, &aliases, node) {
+            return copied.spans.iter().map(|span| span.len()).sum();
+        }
+        let made = graph.node(node).results();
+        let made = made.filter(|value| aliases.are_written(graph, node, *value));
+        let bytes = made.filter_map(|value| {
             match graph.node(node).window(value, AccessKind::Write).bytes {
                 Some(part) => Some(part.len()),
                 None => graph.value(value).native_size().known(),
             }
-        })
+        });
+        bytes.sum::<u64>()
     };
-    graph.node_ids().filter(moves).flat_map(written).sum()
+    graph.node_ids().filter(moves).map(written).sum()
 }
 
-/// The nodes whose copies could be done without, the largest first.
-#[must_use]
-pub fn concat_candidates(graph: &Graph, kernels: &Kernels) -> Vec<NodeId> {
+/// A node that could do with fewer copies.
+pub(super) struct Candidate {
+    node: NodeId,
+    /// The bytes that it would not copy, at the most.
+    bytes: u64,
+    /// Whether it could take no step.
+    vanishes: bool,
+    /// Whether inputs of it could be made in its output while others are copied.
+    joins: bool,
+    /// Which inputs could.
+    inputs: Vec<usize>,
+}
+
+/// With more inputs than this, only all of them and all but one are tried.
+const MOST_SUBSETS: usize = 5;
+
+impl Candidate {
+    /// Every choice there is for it, the largest first.
+    fn all(&self) -> Vec<Choice> {
+        let count = self.inputs.len();
+        if !self.joins || count > MOST_SUBSETS {
+            return self.largest().into_iter().chain(self.fewer()).collect();
+        }
+        let subset = |bits: u32| {
+            let inputs = self.inputs.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
+            Choice::Join(self.node, inputs.map(|(_, input)| *input).collect())
+        };
+        // All of them together are more than a choice of inputs where the node takes no step then.
+        let most = (1 << count) - u32::from(self.vanishes);
+        let subsets = (1..most).rev().map(subset);
+        self.vanishes.then_some(Choice::Vanish(self.node)).into_iter().chain(subsets).collect()
+    }
+
+    /// Whether a choice is one for it. Inputs are in order and each named once.
+    fn allows(&self, choice: &Choice) -> bool {
+        let can = |inputs: &[usize]| {
+            inputs.is_sorted_by(|a, b| a < b) && inputs.iter().all(|i| self.inputs.contains(i))
+        };
+        self.node == choice.node()
+            && match choice {
+                Choice::Vanish(_) => self.vanishes,
+                Choice::Join(_, inputs) => self.joins && can(inputs),
+                Choice::Copy(..) => false,
+            }
+    }
+
+    /// As much as there is.
+    fn largest(&self) -> Option<Choice> {
+        let join = || Choice::Join(self.node, self.inputs.clone());
+        let join = self.joins.then(join).filter(|_| !self.inputs.is_empty());
+        if self.vanishes { Some(Choice::Vanish(self.node)) } else { join }
+    }
+
+    /// One input fewer than all, each in turn.
+    fn fewer(&self) -> Vec<Choice> {
+        if !self.joins || self.inputs.len() < 2 {
+            return Vec::new();
+        }
+        let without = |input: &usize| self.inputs.iter().copied().filter(|i| i != input).collect();
+        self.inputs.iter().map(|input| Choice::Join(self.node, without(input))).collect()
+    }
+
+    /// The operands of the node, and what they are made as.
+    fn touches(&self, graph: &Graph, aliases: &Aliases) -> impl Iterator<Item = ValueId> {
+        let node = graph.node(self.node);
+        let made = |value: ValueId| [value, made_as(graph, aliases, value)];
+        let values = node.reads().chain(node.results()).flat_map(made);
+        values.collect::<Vec<_>>().into_iter()
+    }
+}
+
+/// The nodes that could do with fewer copies, those that copy most first; but for nodes whose operands
+/// have sizes of their own: parts of an output are as large as their types and shapes say.
+fn candidates(graph: &Graph, aliases: &Aliases, lowering: &LoweringOptions) -> Vec<Candidate> {
+    let sized = |value: ValueId| lowering.sizes.contains_key(&graph.value(value).name);
+    let mut candidates = all_candidates(graph, &lowering.kernels);
+    if !lowering.sizes.is_empty() {
+        candidates.retain(|candidate| !candidate.touches(graph, aliases).any(sized));
+    }
+    candidates
+}
+
+fn all_candidates(graph: &Graph, kernels: &Kernels) -> Vec<Candidate> {
     // Between queues, waits are for steps: one that is gone would be missed.
     if !kernels.overwrites() || graph.execution() == Execution::Queues {
         return Vec::new();
     }
     let (rules, viewing) = (Rules::of(graph, kernels), kernels.viewing(graph));
-    let mut candidates: Vec<(u64, NodeId)> = graph
-        .node_ids()
-        .filter(|node| viewing[node.index()])
-        .filter_map(|node| Some((rules.bytes(node)?, node)))
-        .collect();
-    candidates.sort_by_key(|(bytes, node)| (std::cmp::Reverse(*bytes), *node));
-    candidates.into_iter().map(|(_, node)| node).collect()
-}
-
-/// The same, but for nodes whose operands have sizes of their own: parts of an output are as large as
-/// their types and shapes say.
-fn sized_candidates(graph: &Graph, lowering: &LoweringOptions) -> Vec<NodeId> {
-    let sized = |value: ValueId| lowering.sizes.contains_key(&graph.value(value).name);
-    let mut candidates = concat_candidates(graph, &lowering.kernels);
-    candidates.retain(|node| !touched(graph, *node).any(sized));
+    let nodes = graph.node_ids().filter(|node| viewing[node.index()]);
+    let mut candidates: Vec<Candidate> = nodes.filter_map(|node| rules.candidate(node)).collect();
+    candidates.sort_by_key(|candidate| (std::cmp::Reverse(candidate.bytes), candidate.node));
     candidates
 }
 
-/// The operands of a node.
-fn touched(graph: &Graph, node: NodeId) -> impl Iterator<Item = ValueId> + '_ {
-    graph.node(node).reads().chain(graph.node(node).results())
+/// The nodes that could take no step, those that copy most first.
+#[must_use]
+pub fn concat_candidates(graph: &Graph, kernels: &Kernels) -> Vec<NodeId> {
+    let candidates = all_candidates(graph, kernels);
+    candidates.iter().filter(|candidate| candidate.vanishes).map(|c| c.node).collect()
 }
 
 /// What nodes and operands must be like to do without copies.
@@ -208,7 +195,7 @@ impl<'g> Rules<'g> {
                 }
             }
             for overwrite in &node.overwrites {
-                declared[overwrite.output.index()] = true;
+                declared[overwrite.output.index()] |= overwrite.must;
                 declared[overwrite.input.index()] |= overwrite.must;
             }
             for other in &node.after {
@@ -220,26 +207,34 @@ impl<'g> Rules<'g> {
         Rules { graph, aliases, declared, referred, rows }
     }
 
-    /// The bytes that a node would not copy, if it could do without.
-    fn bytes(&self, id: NodeId) -> Option<u64> {
-        let made = match parts(self.graph, id) {
-            Some(parts) => self.is_joined(id, &parts).then_some(self.graph.node(id).outputs[0]?)?,
-            None => self.viewed(id)?,
+    /// What a node could do without.
+    fn candidate(&self, node: NodeId) -> Option<Candidate> {
+        let Some(parts) = parts(self.graph, node) else {
+            let bytes = self.graph.value(self.viewed(node)?).native_size().known()?;
+            let (vanishes, inputs) = (true, Vec::new());
+            return Some(Candidate { node, bytes, vanishes, joins: false, inputs });
         };
-        self.graph.value(made).native_size().known()
+        self.graph.node(node).outputs[0].filter(|output| self.is_plain(*output))?;
+        let inputs = self.joinable(&parts);
+        let all = inputs.len() == parts.list.len();
+        let vanishes = all && !self.referred[node.index()];
+        let joins = can_be_left(&parts) && self.graph.execution() == Execution::InOrder;
+        let joins = joins && !inputs.is_empty();
+        let joined = |index: &usize| parts.list[*index].bytes * parts.rows;
+        let bytes = inputs.iter().map(joined).sum();
+        (vanishes || joins).then_some(Candidate { node, bytes, vanishes, joins, inputs })
     }
 
-    /// Whether a concat could do without its copy.
-    fn is_joined(&self, id: NodeId, parts: &Parts) -> bool {
-        let inputs = || parts.list.iter().map(|part| part.value);
-        let once =
-            |index: usize| inputs().take(index).all(|other| other != parts.list[index].value);
-        let output = self.graph.node(id).outputs[0];
-        output.is_some_and(|output| self.is_plain(output))
-            && !self.referred[id.index()]
-            && inputs().all(|input| self.is_made_alone(input))
-            && (parts.rows == 1 || inputs().all(|input| self.rows[input.index()]))
-            && (0..parts.list.len()).all(once)
+    /// The inputs of a concat that can be made in its output.
+    fn joinable(&self, parts: &Parts) -> Vec<usize> {
+        let made = |part: &Part| made_as(self.graph, &self.aliases, part.value);
+        let fits = |index: &usize| {
+            let part = &parts.list[*index];
+            let once = parts.list[..*index].iter().all(|other| made(other) != made(part));
+            let rows = || self.rows[part.value.index()] && self.rows[made(part).index()];
+            once && self.is_made_alone(made(part)) && (parts.rows == 1 || rows())
+        };
+        (0..parts.list.len()).filter(fits).collect()
     }
 
     /// The largest output of a node that could be views of rows of its input, and nothing else.
@@ -436,6 +431,19 @@ fn row_views(graph: &Graph, id: NodeId) -> Option<Vec<(ValueId, View)>> {
     }
 }
 
+/// The graph with these choices, as far as they do not want the same value in two places. They are taken
+/// in this order.
+pub fn with_choices(
+    graph: &Graph,
+    kernels: &Kernels,
+    choices: &[Choice],
+) -> Result<Graph, GraphError> {
+    let aliases = graph.aliases(kernels);
+    let mut layouts = Layouts::of(graph, &aliases);
+    layouts.take_all(choices);
+    layouts.finish(kernels)
+}
+
 /// The graph without the copies of these nodes, as far as they do not want the same value in two
 /// places. They have to be [candidates](concat_candidates), and are taken in this order.
 pub fn without_concats(
@@ -443,46 +451,35 @@ pub fn without_concats(
     kernels: &Kernels,
     chosen: &[NodeId],
 ) -> Result<Graph, GraphError> {
-    let mut views: Vec<Option<View>> = graph.values().iter().map(|value| value.view).collect();
-    let mut elided: Vec<bool> = graph.nodes().iter().map(|node| node.elided).collect();
-    for node in chosen {
-        let (Some(parts), Some(output)) = (parts(graph, *node), graph.node(*node).outputs[0])
-        else {
-            let made = row_views(graph, *node).unwrap_or_default();
-            if made.iter().all(|(value, _)| views[value.index()].is_none()) {
-                for (value, view) in made {
-                    views[value.index()] = Some(view);
-                }
-            }
-            continue;
-        };
-        if parts.list.iter().all(|part| views[part.value.index()].is_none()) {
-            for part in &parts.list {
-                views[part.value.index()] = Some(parts.view(output, part));
-            }
-            elided[node.index()] = true;
-        } else if let Some(view) = in_a_row(graph, &views, &parts)
-            && views[output.index()].is_none()
-        {
-            views[output.index()] = Some(view);
-            elided[node.index()] = true;
+    let choices: Vec<Choice> = chosen.iter().map(|node| Choice::Vanish(*node)).collect();
+    with_choices(graph, kernels, &choices)
+}
+
+/// The value that an operand is all bytes of by nothing but other shapes: what somebody makes.
+fn made_as(graph: &Graph, aliases: &Aliases, operand: ValueId) -> ValueId {
+    let mut made = operand;
+    let bytes = |value: ValueId| graph.value(value).native_size().known();
+    while let Some(view) = aliases.view(made).filter(|_| graph.value(made).view.is_none()) {
+        let whole = (view.offset, view.rows) == (0, None) && bytes(view.of).is_some();
+        if !whole || bytes(view.of) != bytes(operand) {
+            break;
         }
+        made = view.of;
     }
-    let mut builder = GraphBuilder::from(graph);
-    for (value, view) in graph.value_ids().zip(views) {
-        builder.value_mut(value).view = view;
-    }
-    for (node, elided) in graph.node_ids().zip(elided) {
-        builder.node_mut(node).elided = elided;
-    }
-    let joined = builder.finish()?;
-    check_rows(graph, &joined, kernels)?;
-    Ok(joined)
+    made
 }
 
 /// Whoever touches rows that were none before knows strides, and rows end where an axis does.
-fn check_rows(before: &Graph, joined: &Graph, kernels: &Kernels) -> Result<(), GraphError> {
-    let (aliases, old) = (joined.aliases(kernels), before.aliases(kernels));
+fn check_rows(
+    before: &Graph,
+    old: &Aliases,
+    joined: &Graph,
+    kernels: &Kernels,
+) -> Result<(), GraphError> {
+    if joined.values().iter().zip(before.values()).all(|(new, old)| new.view == old.view) {
+        return Ok(());
+    }
+    let aliases = joined.aliases(kernels);
     let striding = kernels.striding(joined);
     let in_rows = |value: &ValueId| {
         aliases.resolve(*value).rows.is_some() && old.resolve(*value).rows.is_none()
@@ -512,9 +509,14 @@ fn has_whole_rows(graph: &Graph, aliases: &Aliases, value: ValueId) -> bool {
 }
 
 /// Where the parts lie in one value already, one behind the other as a concat wants them.
-fn in_a_row(graph: &Graph, views: &[Option<View>], parts: &Parts) -> Option<View> {
+fn in_a_row(
+    graph: &Graph,
+    views: &[Option<View>],
+    parts: &Parts,
+    made: impl Fn(ValueId) -> ValueId,
+) -> Option<View> {
     let place = |part: &Part| {
-        let (mut of, mut chain) = (part.value, Vec::new());
+        let (mut of, mut chain) = (made(part.value), Vec::new());
         while let Some(view) = views[of.index()] {
             chain.push((view, graph.value(of).native_size().known()?));
             of = view.of;

@@ -26,8 +26,8 @@ mod width;
 
 pub use best::{Best, Tries, best, best_watched};
 pub use concat::{
-    JoinError, Joined, concat_candidates, join_concats, joined_as_recorded, moved_bytes,
-    without_concats,
+    Choice, JoinError, Joined, RecordedChoice, concat_candidates, join_concats, joined_as_recorded,
+    moved_bytes, with_choices, without_concats,
 };
 pub use donate::{Donation, DonationError, donate};
 pub use driver::{Case, CaseError, Improved, PlannedGraph, improve};

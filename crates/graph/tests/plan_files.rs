@@ -13,8 +13,9 @@ use plimsoll::{
 };
 use plimsoll_graph::testing::random_graph;
 use plimsoll_graph::{
-    Best, Donation, Graph, JoinError, Kernels, LoweringOptions, Preset, ScheduledGraph, Tries,
-    Width, best, concat_candidates, donate, join_concats, joined_as_recorded, text,
+    Best, Donation, Graph, JoinError, Kernels, LoweringOptions, Preset, RecordedChoice,
+    ScheduledGraph, Tries, Width, best, concat_candidates, donate, join_concats,
+    joined_as_recorded, text,
 };
 use plimsoll_pack::testing::Rng;
 use serde_json::{Value, json};
@@ -187,11 +188,12 @@ fn tried(graph: &Graph, number: usize) -> bool {
     }
     // Sizes that are given may not go together with views.
     let Ok(found) = best(&graph, &lowering, &options, tries) else { return false };
-    let Best { graph: joined, ordering, vanished, .. } = found;
-    let names: Vec<&str> = vanished.iter().map(|node| graph.node(*node).name.as_str()).collect();
+    let Best { graph: joined, ordering, choices, .. } = found;
+    let names = choices.iter().map(|choice| RecordedChoice::of(&graph, choice));
+    let names: Vec<RecordedChoice> = names.collect();
     let shown = || format!("combination {number}\n{}", text::print(&graph));
     let as_told = joined_as_recorded(&graph, &lowering, &names);
-    assert!(as_told == Ok((joined.clone(), vanished.clone())), "{names:?} {}", shown());
+    assert!(as_told == Ok((joined.clone(), choices.clone())), "{names:?} {}", shown());
     options.order_bound_bytes = ordering.as_ref().map(|found| found.schedule.arena_bound_bytes);
     options.schedule = ordering.and_then(|ordering| ordering.steps);
     let program = ScheduledGraph::new(&joined, &lowering).expect("it was planned");

@@ -29,7 +29,10 @@ pub(crate) fn best_attempt(
     quick.pack.work = Some(0);
     let mut best: Option<Attempt> = None;
     let mut refused: Option<Box<NoRoom>> = None;
-    for policy in [Policy::Any, Policy::SameSize, Policy::Must] {
+    for policy in [Policy::Any, Policy::Alone, Policy::SameSize, Policy::Must] {
+        if policy == Policy::Alone && best.as_ref().is_some_and(|b| b.alias_sets.coalesced == 0) {
+            continue;
+        }
         if policy == Policy::SameSize
             && best.as_ref().is_some_and(|b| b.is_even(case.validated, options))
         {
@@ -110,9 +113,11 @@ impl Attempt {
     fn is_even(&self, validated: &ValidatedProgram<'_>, options: &Options) -> bool {
         let bytes = |value: ValueId| reserved(validated, value, options);
         let taken = self.alias_sets.took_over.iter().enumerate();
-        taken
-            .filter_map(|(output, input)| Some((ValueId::new(output), (*input)?)))
-            .all(|(output, input)| bytes(output) == bytes(validated.roots[input.index()].root))
+        // Two families that became one may keep bytes between them.
+        self.alias_sets.coalesced == 0
+            && taken
+                .filter_map(|(output, input)| Some((ValueId::new(output), (*input)?)))
+                .all(|(output, input)| bytes(output) == bytes(validated.roots[input.index()].root))
     }
 
     /// How many values took over others: if none did, less sharing changes nothing.

@@ -4,13 +4,17 @@
 //! bytes, whatever took over theirs, and so on. An output joins the family of an input where the
 //! step declares that it may (or must), the bytes that it would take are needed by nobody else any
 //! more, they are ours to give, and it fits. What is left of the input behind a smaller output is
-//! free, since needs are by bytes.
+//! free, since needs are by bytes. An output that shares its storage with others already, as a part
+//! of a concat does, brings them with it: two families become one, see [`merge`].
 //!
 //! Refusing is always allowed, except where the program says *must*; [`Policy`] says how much is
-//! refused. Cost: O(overwrites × needs of a family that are still open).
+//! refused. Cost: O(overwrites × needs of a family that are still open), where outputs are alone.
+
+mod merge;
 
 use plimsoll_pack::Span;
 
+use crate::align::common_multiple;
 use crate::assignment::Assignment;
 use crate::ids::{StepId, ValueId};
 use crate::liveness::{LiveSpan, guard};
@@ -24,6 +28,8 @@ use crate::validate::{Fault, ProgramError, ValidatedProgram};
 pub(crate) enum Policy {
     /// Whatever may.
     Any,
+    /// Only by outputs that share their storage with nobody yet: no two families become one.
+    Alone,
     /// Only where input and output are equally large: nothing is held back for a smaller output.
     SameSize,
     /// Only what must.
@@ -38,6 +44,12 @@ pub(crate) struct AliasSets {
     pub(crate) took_over: Vec<Option<ValueId>>,
     /// What each family needs; by head.
     pub(crate) live_spans: Vec<Vec<LiveSpan>>,
+    /// How often two families became one.
+    pub(crate) coalesced: usize,
+    /// The roots of each family but for the head; by head.
+    joined: Vec<Vec<ValueId>>,
+    /// What the first byte of each family is a multiple of; by head.
+    pub(crate) align: Vec<u64>,
 }
 
 /// Decides who takes over what.
@@ -50,8 +62,14 @@ pub(crate) fn coalesce(
 ) -> Result<AliasSets, ProgramError> {
     let member = validated.value_ids().map(|v| (v, 0)).collect();
     let open = live_spans.iter().map(|n| (0..n.len()).collect()).collect();
-    let alias_sets =
-        AliasSets { member, took_over: vec![None; validated.values.len()], live_spans };
+    let alias_sets = AliasSets {
+        member,
+        took_over: vec![None; validated.values.len()],
+        live_spans,
+        coalesced: 0,
+        joined: vec![Vec::new(); validated.values.len()],
+        align: aligns(validated, options),
+    };
     let horizon = horizon(validated, &alias_sets.live_spans);
     let mut deciding =
         Deciding { validated, assignments, options, policy, alias_sets, open, horizon };
@@ -92,11 +110,14 @@ impl Deciding<'_, '_> {
 
     /// Lets the output take over the input's bytes if that is allowed.
     fn decide(&mut self, step: StepId, overwrite: &Overwrite) -> bool {
+        if !overwrite.must && !self.is_alone(overwrite.output) {
+            return self.coalesce(step, overwrite);
+        }
         let Some(span) = self.target(overwrite) else { return false };
         let (head, at) = self.place_of(overwrite.input);
         let output = overwrite.output;
         let live_spans = &self.alias_sets.live_spans[output.index()];
-        let Some(begin) = live_spans.iter().map(|n| n.live.start).min() else { return false };
+        let Some((begin, end)) = hull(live_spans) else { return false };
         let alias_set = &self.alias_sets.live_spans[head.index()];
         let (in_order, horizon) = (self.validated.order.is_none(), self.horizon[step.index()]);
         self.open[head.index()].retain(|i| !in_order || alias_set[*i].live.end > horizon);
@@ -106,7 +127,8 @@ impl Deciding<'_, '_> {
         let free = self.open[head.index()].iter().map(|i| &alias_set[*i]).all(|live_span| {
             // Out of order nobody can say which bytes are needed first: the whole family counts,
             // and over in the schedule is not over.
-            let apart = in_order && (!live_span.span.meets(span) || live_span.live.end <= begin);
+            let apart = live_span.live.end <= begin || live_span.live.start >= end;
+            let apart = in_order && (!live_span.span.meets(span) || apart);
             apart
                 || live_span.is_fill()
                 || in_step
@@ -128,13 +150,12 @@ impl Deciding<'_, '_> {
             (&self.validated.values[output.index()], &self.validated.values[input.index()]);
         let allowed = must
             || match self.policy {
-                Policy::Any => self.options.in_place,
+                Policy::Any | Policy::Alone => self.options.in_place,
                 Policy::SameSize => self.options.in_place && out.bytes == into.bytes,
                 Policy::Must => false,
             };
         // Only a value of its own that nobody has a claim on can move in, and only once.
-        let movable =
-            self.validated.is_root(output) && self.alias_sets.took_over[output.index()].is_none();
+        let movable = self.is_alone(output);
         let ours = match (&self.assignments[input.index()], &self.assignments[output.index()]) {
             (Assignment::Packed, Assignment::Packed) => true,
             (Assignment::Kept, Assignment::Packed)
@@ -146,13 +167,21 @@ impl Deciding<'_, '_> {
             _ => false,
         };
         let (_, at) = self.place_of(input);
-        let align = out.align.unwrap_or(self.options.align);
+        let align = self.alias_sets.align[output.index()];
         let guarded = guard(self.validated, output, self.options);
         // What is written behind the end of the output may be what the step still reads.
         let stretch = self.validated.roots[input.index()].rows.is_none();
         let fits = guarded == 0 && out.bytes <= into.bytes && stretch;
         (allowed && movable && ours && fits && at.is_multiple_of(align))
             .then(|| Span::new(at, at + out.bytes))
+    }
+
+    /// Whether a value shares its storage with nobody but views of it.
+    fn is_alone(&self, value: ValueId) -> bool {
+        let sets = &self.alias_sets;
+        self.validated.is_root(value)
+            && sets.member[value.index()].0 == value
+            && sets.joined[value.index()].is_empty()
     }
 
     /// The family of a value, and where in it the value begins.
@@ -193,6 +222,10 @@ impl Deciding<'_, '_> {
     fn join(&mut self, output: ValueId, head: ValueId, at: u64, input: ValueId) {
         self.alias_sets.took_over[output.index()] = Some(input);
         self.alias_sets.member[output.index()] = (head, at);
+        self.alias_sets.joined[head.index()].push(output);
+        let align = self.alias_sets.align[output.index()];
+        self.alias_sets.align[head.index()] =
+            common_multiple(self.alias_sets.align[head.index()], align);
         for mut live_span in std::mem::take(&mut self.alias_sets.live_spans[output.index()]) {
             live_span.span = live_span.span.shifted(at);
             self.open[head.index()].push(self.alias_sets.live_spans[head.index()].len());
@@ -200,6 +233,18 @@ impl Deciding<'_, '_> {
         }
         self.open[output.index()].clear();
     }
+}
+
+/// What the first byte of every root is a multiple of; by root. Views have wishes too.
+fn aligns(validated: &ValidatedProgram<'_>, options: &Options) -> Vec<u64> {
+    let mut aligns = vec![1; validated.values.len()];
+    for value in validated.value_ids() {
+        let own = validated.is_root(value).then_some(options.align);
+        let align = validated.values[value.index()].align.or(own).unwrap_or(1);
+        let root = &mut aligns[validated.roots[value.index()].root.index()];
+        *root = common_multiple(*root, align);
+    }
+    aligns
 }
 
 /// The earliest moment at which any output of a step or of a later one begins; by step.

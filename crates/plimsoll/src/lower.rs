@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 
 use plimsoll_pack::{Conflicts, Gap, Life, Span};
 
-use crate::align::common_multiple;
 use crate::assignment::Assignment;
 use crate::coalesce::{AliasSets, hull};
 use crate::ids::{StepId, ValueId};
@@ -90,17 +89,11 @@ fn sizes(
         if !matches!(assignments[value.index()], Assignment::Packed | Assignment::Kept) {
             continue;
         }
-        let info = &validated.values[value.index()];
         let rooted = validated.roots[value.index()];
         let (head, at) = alias_sets.member[rooted.root.index()];
-        let align = match info.align {
-            Some(align) => align,
-            None if validated.is_root(value) => options.align,
-            None => 1,
-        };
-        let (size, common) = &mut sizes[head.index()];
+        let (size, align) = &mut sizes[head.index()];
         *size = (*size).max(at + whole(validated, value, options).hi);
-        *common = common_multiple(*common, align);
+        *align = alias_sets.align[head.index()];
     }
     sizes
 }

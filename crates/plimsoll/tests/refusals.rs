@@ -42,7 +42,10 @@ fn what_is_kept_from_sharing_exists() {
     let mut options = Options::default();
     options.no_share = NoShare::Values(vec![x, ValueId(7)]);
     let error = refused(&program, &options);
-    assert_eq!(error.to_string(), format!("{} is to be kept from sharing, and does not exist", ValueId(7)));
+    assert_eq!(
+        error.to_string(),
+        format!("{} is to be kept from sharing, and does not exist", ValueId(7))
+    );
 }
 
 #[test]

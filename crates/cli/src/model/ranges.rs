@@ -4,7 +4,7 @@ use anyhow::{Context, Result, anyhow};
 use plimsoll::Plan;
 use plimsoll_graph::advise::Variant;
 use plimsoll_graph::at_sizes::{DoesNotHold, used_at};
-use plimsoll_graph::{Graph, Kernels, NodeId, ScheduledGraph, without_concats};
+use plimsoll_graph::{Choice, Graph, Kernels, ScheduledGraph, with_choices};
 use plimsoll_model::range::{Proof, Range, RangeError, Ranged, over_ranges};
 use plimsoll_model::{BindingFault, Bindings, Inferred, Model, Refused, ShapeError};
 use plimsoll_onnx::OnnxFile;
@@ -39,11 +39,11 @@ impl Loaded {
     pub(super) fn join_corners(
         &mut self,
         kernels: &Kernels,
-        joined: &[NodeId],
+        joined: &[Choice],
         source: &Source,
     ) -> Result<()> {
         for (name, graph) in &mut self.corners {
-            *graph = without_concats(graph, kernels, joined)
+            *graph = with_choices(graph, kernels, joined)
                 .map_err(|error| anyhow!("{source}: at {name}: {error} (try --concat copy)"))?;
         }
         Ok(())

@@ -5,7 +5,10 @@
 
 use std::fmt;
 
-use super::{sized_candidates, without_concats};
+use serde::{Deserialize, Serialize};
+
+use super::choice::{Choice, Layouts};
+use super::{candidates, views};
 use crate::graph::{Graph, GraphError, NodeId, OrderError, order_by_names};
 use crate::scheduled::LoweringOptions;
 
@@ -41,36 +44,103 @@ impl fmt::Display for JoinError {
 
 impl std::error::Error for JoinError {}
 
-/// The graph without the copies of the nodes of these names, taken in this order, and these nodes.
-/// That is what [`join_concats`](super::join_concats) made, if the names are those of
-/// [`Joined::vanished`](super::Joined::vanished).
-pub fn joined_as_recorded<S: AsRef<str>>(
+/// Whether two choices are about the same.
+fn excludes(a: &Choice, b: &Choice) -> bool {
+    let both_copy = matches!((a, b), (Choice::Copy(..), Choice::Copy(..)));
+    a == b || a.node() == b.node() && !both_copy
+}
+
+/// A choice as a plan keeps it: the name of a node that takes no step, or a concat with the inputs that
+/// are made in its output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RecordedChoice {
+    /// [`Choice::Vanish`].
+    Vanish(String),
+    /// [`Choice::Join`].
+    Join {
+        /// The name of the concat.
+        node: String,
+        /// Its inputs, by index.
+        inputs: Vec<usize>,
+    },
+    /// [`Choice::Copy`].
+    Copy {
+        /// The name of the node.
+        node: String,
+        /// Its output, by index.
+        copied: usize,
+    },
+}
+
+impl RecordedChoice {
+    /// A choice about a node of a graph.
+    #[must_use]
+    pub fn of(graph: &Graph, choice: &Choice) -> Self {
+        let name = graph.node(choice.node()).name.clone();
+        match choice {
+            Choice::Vanish(_) => RecordedChoice::Vanish(name),
+            Choice::Join(_, inputs) => RecordedChoice::Join { node: name, inputs: inputs.clone() },
+            Choice::Copy(_, output) => RecordedChoice::Copy { node: name, copied: *output },
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            RecordedChoice::Vanish(name)
+            | RecordedChoice::Join { node: name, .. }
+            | RecordedChoice::Copy { node: name, .. } => name,
+        }
+    }
+
+    fn about(&self, node: NodeId) -> Choice {
+        match self {
+            RecordedChoice::Vanish(_) => Choice::Vanish(node),
+            RecordedChoice::Join { inputs, .. } => Choice::Join(node, inputs.clone()),
+            RecordedChoice::Copy { copied, .. } => Choice::Copy(node, *copied),
+        }
+    }
+}
+
+impl<S: Into<String>> From<S> for RecordedChoice {
+    fn from(name: S) -> Self {
+        RecordedChoice::Vanish(name.into())
+    }
+}
+
+/// The graph with choices that a plan tells, taken in this order, and these choices. That is what
+/// [`join_concats`](super::join_concats) made, if they are [`Joined::choices`](super::Joined::choices).
+pub fn joined_as_recorded<C: Clone + Into<RecordedChoice>>(
     graph: &Graph,
     lowering: &LoweringOptions,
-    names: &[S],
-) -> Result<(Graph, Vec<NodeId>), JoinError> {
-    let nodes = order_by_names(graph, names).map_err(JoinError::Unknown)?;
+    recorded: &[C],
+) -> Result<(Graph, Vec<Choice>), JoinError> {
+    let recorded: Vec<RecordedChoice> = recorded.iter().cloned().map(Into::into).collect();
+    if recorded.is_empty() {
+        return Ok((graph.clone(), Vec::new()));
+    }
+    let names: Vec<&str> = recorded.iter().map(RecordedChoice::name).collect();
+    let nodes = order_by_names(graph, &names).map_err(JoinError::Unknown)?;
     let name = |node: NodeId| graph.node(node).name.clone();
-    let mut can = vec![false; graph.nodes().len()];
-    if !nodes.is_empty() {
-        for node in sized_candidates(graph, lowering) {
-            can[node.index()] = true;
+    let aliases = graph.aliases(&lowering.kernels);
+    let can = candidates(graph, &aliases, lowering);
+    let views = views::copyable(graph, &aliases, lowering);
+    let mut layouts = Layouts::of(graph, &aliases);
+    let mut choices = Vec::with_capacity(nodes.len());
+    for (node, recorded) in nodes.into_iter().zip(&recorded) {
+        let choice = recorded.about(node);
+        if choices.iter().any(|before| excludes(before, &choice)) {
+            return Err(JoinError::Twice(name(node)));
         }
-    }
-    let mut seen = vec![false; graph.nodes().len()];
-    for node in &nodes {
-        if std::mem::replace(&mut seen[node.index()], true) {
-            return Err(JoinError::Twice(name(*node)));
+        let allowed = can.iter().any(|candidate| candidate.allows(&choice));
+        if !allowed && !views.contains(&choice) {
+            return Err(JoinError::Copies(name(node)));
         }
-        if !can[node.index()] {
-            return Err(JoinError::Copies(name(*node)));
+        if !layouts.take(&choice) {
+            return Err(JoinError::Excluded(name(node)));
         }
+        choices.push(choice);
     }
-    let joined = without_concats(graph, &lowering.kernels, &nodes).map_err(JoinError::Graph)?;
-    let aliases = joined.aliases(&lowering.kernels);
-    let runs = |node: &&NodeId| !joined.node(**node).elided && !aliases.is_pure_view(**node);
-    if let Some(copies) = nodes.iter().find(runs) {
-        return Err(JoinError::Excluded(name(*copies)));
-    }
-    Ok((joined, nodes))
+    let joined = layouts.finish(&lowering.kernels).map_err(JoinError::Graph)?;
+    Ok((joined, choices))
 }

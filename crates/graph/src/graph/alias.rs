@@ -159,6 +159,7 @@ fn can_be_view(graph: &Graph, node: NodeId, output: ValueId) -> bool {
         && value.align.is_none()
         && value.guard == 0
         && value.bytes.is_none()
+        && !value.copied
         && !overwrites
 }
 

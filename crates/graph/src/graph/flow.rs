@@ -14,11 +14,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use plimsoll::{Role, ValueId};
+use plimsoll::{Layout, Role, ValueId};
 use plimsoll_pack::Span;
 
 use super::error::GraphError;
-use super::{Aliases, Folds, Graph, NodeId};
+use super::{Alias, Aliases, Folds, Graph, NodeId};
+use crate::concat::copied;
 use crate::graph::order_of;
 
 /// The nodes that each node waits for, by node; sorted, without repetition.
@@ -157,7 +158,9 @@ impl<'g> Families<'g> {
             let all = written.iter().copied().chain(whole);
             let mut spans: Vec<(Span, NodeId)> = all
                 .filter(|(node, _)| !self.graph.node(*node).elided)
-                .map(|(node, value)| (self.span(value).unwrap_or(Span::new(0, u64::MAX)), node))
+                .flat_map(|(node, value)| {
+                    self.spans_written(node, value).into_iter().map(move |span| (span, node))
+                })
                 .collect();
             spans.sort_unstable_by_key(|(span, node)| (span.lo, span.hi, *node));
             spans.dedup();
@@ -203,6 +206,17 @@ impl<'g> Families<'g> {
             (Some(a), Some(b)) => a.meets(b),
             _ => true,
         }
+    }
+
+    /// The bytes of a root that a node writes by one of its results: all, but for a concat some of whose
+    /// inputs are in its output.
+    fn spans_written(&self, node: NodeId, value: ValueId) -> Vec<Span> {
+        let Some(copied) = copied(self.graph, self.aliases, node) else {
+            return vec![self.span(value).unwrap_or(Span::new(0, u64::MAX))];
+        };
+        let Alias { offset: first, rows, .. } = self.aliases.resolve(value);
+        let layout = Layout { first, rows };
+        copied.spans.into_iter().map(|span| layout.hull(span)).collect()
     }
 
     fn span(&self, value: ValueId) -> Option<Span> {

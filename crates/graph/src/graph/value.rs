@@ -33,6 +33,9 @@ pub struct Value {
     pub elided: bool,
     /// Whether a value from outside may be overwritten once it is no longer needed.
     pub donated: bool,
+    /// Whether it has bytes of its own though its op could make it a view: a view keeps what it is a part
+    /// of.
+    pub copied: bool,
 }
 
 /// A value's size at the native width.
@@ -74,6 +77,7 @@ impl Value {
             exempt: false,
             elided: false,
             donated: false,
+            copied: false,
         }
     }
 

@@ -4,6 +4,7 @@ use plimsoll::{Access, AccessKind, Overwrite, StepId, Until, ValueId};
 
 use super::LoweringError;
 use super::size::Sizes;
+use crate::concat::copied;
 use crate::effect::Effect;
 use crate::graph::{Aliases, End, Folds, Graph, Node, NodeId, Window, read_through};
 
@@ -79,7 +80,10 @@ impl Lowering<'_> {
         let node = self.graph.node(id);
         let pure = self.aliases.is_pure_view(id);
         let mut accesses = Accesses { lowering: self, step, list: Vec::new() };
-        if effect.reads && !pure {
+        let copied = copied(self.graph, self.aliases, id);
+        if let Some(copied) = &copied {
+            copied.inputs.iter().try_for_each(|input| accesses.read(node, *input))?;
+        } else if effect.reads && !pure {
             for value in node.inputs.iter().flatten() {
                 accesses.read(node, *value)?;
             }
@@ -96,7 +100,12 @@ impl Lowering<'_> {
                 accesses.read(folded, value)?;
             }
         }
-        if !pure {
+        if let Some(copied) = &copied {
+            for span in &copied.spans {
+                let window = Window::new(copied.output, AccessKind::Write);
+                accesses.push(node, Window { bytes: Some(*span), ..window })?;
+            }
+        } else if !pure {
             let written = |value: &ValueId| self.aliases.are_written(self.graph, id, *value);
             for value in node.results().filter(written) {
                 accesses.write(node, value)?;
@@ -147,7 +156,7 @@ impl Lowering<'_> {
         let value = |value: ValueId| self.graph.value(value);
         let dense = |value: ValueId| self.sizes.is_dense(value);
         let windowed = node.windows.iter().any(|w| w.value == input || w.value == output);
-        let alias = self.aliases.resolve(input);
+        let (alias, made) = (self.aliases.resolve(input), self.aliases.resolve(output));
         let clashes = |other: ValueId| {
             let at = self.aliases.resolve(other);
             let same = at == alias && self.sizes.bytes(other) == self.sizes.bytes(input);
@@ -156,7 +165,8 @@ impl Lowering<'_> {
         };
         !value(output).elided
             && !value(input).elided
-            && self.aliases.view(output).is_none()
+            && made.root != alias.root
+            && made.rows.is_none()
             && alias.rows.is_none()
             && dense(output)
             && dense(input)

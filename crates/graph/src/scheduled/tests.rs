@@ -96,7 +96,7 @@ fn a_part_of_something_else_is_written_where_it_is() {
     assert_eq!(accesses(&program, "a"), "r:x w:a");
     assert_eq!(accesses(&program, "b"), "r:x w:b");
     assert_eq!(accesses(&program, "y"), "r:all w:y");
-    assert_eq!(overwrites(&program, "a"), "", "its place is given");
+    assert_eq!(overwrites(&program, "a"), "a>x", "what it takes over may be there before it");
 }
 
 #[test]

@@ -37,6 +37,7 @@
 //!             | "exempt"                             keeps its width under every width policy
 //!             | "elided"                             has no bytes: folded away
 //!             | "donated"                            may be overwritten though it is the caller's
+//!             | "copied"                             has bytes of its own, though it could be a view
 //! outputs     = output { "," output }
 //! output      = "_" | NAME [ ":" type { said } ]
 //! operand     = "_" | NAME

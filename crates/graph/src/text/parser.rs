@@ -223,7 +223,9 @@ impl Parser {
         let Some(word) = self.peek_word().map(str::to_owned) else {
             return Ok(false);
         };
-        if !WORDS.contains(&word.as_str()) {
+        // No word of the language: here no name can be.
+        let copied = word == "copied";
+        if !copied && !WORDS.contains(&word.as_str()) {
             return Ok(false);
         }
         self.take();
@@ -250,6 +252,7 @@ impl Parser {
             "exempt" => value.exempt = true,
             "elided" => value.elided = true,
             "donated" => value.donated = true,
+            "copied" => value.copied = true,
             _ => {
                 self.next -= 1;
                 return self.expected("something that can be said of a value");

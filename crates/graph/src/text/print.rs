@@ -111,8 +111,12 @@ impl Printer<'_> {
             say(format!("guard {guard}"));
         }
         let value = self.graph.value(id);
-        let flags =
-            [(value.exempt, "exempt"), (value.elided, "elided"), (value.donated, "donated")];
+        let flags = [
+            (value.exempt, "exempt"),
+            (value.elided, "elided"),
+            (value.donated, "donated"),
+            (value.copied, "copied"),
+        ];
         for (_, flag) in flags.iter().filter(|(set, _)| *set) {
             say((*flag).to_owned());
         }

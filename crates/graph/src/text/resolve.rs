@@ -159,6 +159,7 @@ impl Resolver {
             exempt: declaration.exempt,
             elided: declaration.elided,
             donated: declaration.donated,
+            copied: declaration.copied,
             ..Value::new(&declaration.name.it, dtype, shape)
         };
         let added = self.builder.value(value);

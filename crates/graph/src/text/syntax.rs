@@ -88,6 +88,7 @@ pub(super) struct Declaration {
     pub(super) exempt: bool,
     pub(super) elided: bool,
     pub(super) donated: bool,
+    pub(super) copied: bool,
 }
 
 impl Declaration {
@@ -104,6 +105,7 @@ impl Declaration {
             exempt: false,
             elided: false,
             donated: false,
+            copied: false,
         }
     }
 }

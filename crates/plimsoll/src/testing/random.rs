@@ -443,6 +443,15 @@ impl Maker<'_> {
             .find(|v| self.roots[v.index()].rest.is_some() && !self.touches(step, *v));
         let Some(value) = open else { return false };
         let rest = self.roots[value.index()].rest.take();
+        if let Some(part) = rest.filter(|_| self.shape.overwrites > 0 && self.rng.chance(50)) {
+            // As a value of its own, which may be made in the place of an input.
+            let view_of = Some(View::new(value, part.lo));
+            let part = self.add(ValueInfo { view_of, ..ValueInfo::new(part.len()) });
+            self.readable.push(part);
+            self.may_overwrite(step, part);
+            self.written(step, Access::write(part));
+            return true;
+        }
         self.written(step, Access { bytes: rest, ..Access::write(value) });
         true
     }

@@ -218,14 +218,16 @@ impl<'a, 'p> Builder<'a, 'p> {
     fn takeover(&self, step: StepId, overwrite: &Overwrite) -> Option<(Target, Vec<Overlay>)> {
         let validated = self.source.validated;
         let Overwrite { output, input, .. } = *overwrite;
-        let rooted = validated.roots[input.index()];
-        if !validated.is_root(output) || rooted.rows.is_some() || rooted.root == output {
+        let (into, from) = (validated.roots[input.index()], validated.roots[output.index()]);
+        let has_rows = into.rows.is_some() || from.rows.is_some();
+        if has_rows || into.root == from.root {
             return None;
         }
         let bytes = validated.values[output.index()].bytes;
-        let span = Span::new(rooted.offset, rooted.offset + bytes);
+        let span = Span::new(into.offset, into.offset + bytes);
+        let made = Span::new(from.offset, from.offset + bytes);
         let is_touched = |piece: PieceId| self.touches[step.index()].contains_key(&piece);
-        let in_the_way = |one: &&Use| {
+        let in_the_way = |one: &Use| {
             let Some(touch) = one.touch().filter(|touch| touch.span.meets(span)) else {
                 return false;
             };
@@ -233,20 +235,21 @@ impl<'a, 'p> Builder<'a, 'p> {
             let own = own && touch.kind == AccessKind::Read;
             !own && phases(&touch).iter().any(|(at, _, late)| *at == step && *late)
         };
-        let early = |one: &&Use| {
-            one.touch()
-                .is_some_and(|t| phases(&t).iter().any(|(at, early, _)| *at == step && *early))
+        let early = |one: &Use| {
+            one.touch().filter(|touch| touch.span.meets(made)).is_some_and(|touch| {
+                phases(&touch).iter().any(|(at, early, _)| *at == step && *early)
+            })
         };
-        if self.uses[rooted.root.index()].iter().any(|one| in_the_way(&one))
-            || self.uses[output.index()].iter().any(|one| early(&one))
+        if self.uses[into.root.index()].iter().any(in_the_way)
+            || self.uses[from.root.index()].iter().any(early)
         {
             return None;
         }
         let mut pairs = Vec::new();
-        for (new, news) in self.pieces[output.index()].iter().filter(|(id, _)| is_touched(*id)) {
-            for (old, olds) in &self.pieces[rooted.root.index()] {
+        for (new, news) in self.pieces[from.root.index()].iter().filter(|(id, _)| is_touched(*id)) {
+            for (old, olds) in &self.pieces[into.root.index()] {
                 if is_touched(*old) {
-                    let bytes = common_cells(news, olds, span, self.align);
+                    let bytes = common_cells(news, made, olds, span, self.align);
                     pairs.extend((bytes > 0).then_some(Overlay {
                         output: *new,
                         input: *old,
@@ -255,7 +258,7 @@ impl<'a, 'p> Builder<'a, 'p> {
                 }
             }
         }
-        let target = Target { output, input: rooted.root, span };
+        let target = Target { output, input: into.root, span };
         (!pairs.is_empty()).then_some((target, pairs))
     }
 }
@@ -268,13 +271,18 @@ struct Target {
     span: Span,
 }
 
-/// The cells of two sets of bytes that are the same where the first lies in `target` of the second.
-/// What is written behind the end of an output stays clear of what the step reads.
-fn common_cells(news: &[Span], olds: &[Span], target: Span, align: u64) -> u64 {
+/// The cells of two sets of bytes that are the same where `made` of the first lies in `target` of the
+/// second. What is written behind the end of an output stays clear of what the step reads.
+fn common_cells(news: &[Span], made: Span, olds: &[Span], target: Span, align: u64) -> u64 {
     let (mut new, mut old, mut bytes) = (0, 0, 0);
     while new < news.len() && old < olds.len() {
-        let span = news[new].shifted(target.lo);
-        let both = span.and(olds[old]).and(target);
+        let inside = news[new].and(made);
+        if inside.is_empty() {
+            new += 1;
+            continue;
+        }
+        let span = Span::new(inside.lo - made.lo, inside.hi - made.lo).shifted(target.lo);
+        let both = span.and(olds[old]);
         if both.lo < both.hi {
             bytes += cells(both, align);
         }

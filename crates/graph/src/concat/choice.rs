@@ -1,0 +1,149 @@
+//! Choices of how values share bytes, and the graph that follows from them.
+//!
+//! A choice is taken whole or not at all: it is refused where it wants a value in a place and another,
+//! taken before it, has it elsewhere. So the graph depends on the order in which choices are taken.
+
+use plimsoll::{ValueId, View};
+
+use super::{Parts, check_rows, in_a_row, made_as, parts, row_views};
+use crate::graph::{Aliases, Graph, GraphBuilder, GraphError, Kernels, NodeId};
+
+/// Something that is done otherwise than nodes do it by themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The node takes no step: a concat whose inputs are made in its output, or lie in a row already; a
+    /// split, a slice or a repetition whose outputs are rows of its input.
+    Vanish(NodeId),
+    /// These inputs of a concat, by index, are made in its output. It copies the others.
+    Join(NodeId, Vec<usize>),
+    /// An output of a node, by index, has bytes of its own though it could be a view.
+    Copy(NodeId, usize),
+}
+
+impl Choice {
+    /// The node that it is about.
+    #[must_use]
+    pub fn node(&self) -> NodeId {
+        match self {
+            Choice::Vanish(node) | Choice::Join(node, _) | Choice::Copy(node, _) => *node,
+        }
+    }
+}
+
+/// Where values are, as far as that is chosen.
+#[derive(Clone)]
+pub(super) struct Layouts<'g> {
+    graph: &'g Graph,
+    aliases: &'g Aliases,
+    views: Vec<Option<View>>,
+    elided: Vec<bool>,
+    copied: Vec<ValueId>,
+}
+
+impl<'g> Layouts<'g> {
+    /// As the graph says; the aliases are its own.
+    pub(super) fn of(graph: &'g Graph, aliases: &'g Aliases) -> Self {
+        Layouts {
+            graph,
+            aliases,
+            views: graph.values().iter().map(|value| value.view).collect(),
+            elided: graph.nodes().iter().map(|node| node.elided).collect(),
+            copied: Vec::new(),
+        }
+    }
+
+    /// Takes a choice, if those before it leave that open.
+    pub(super) fn take(&mut self, choice: &Choice) -> bool {
+        match (choice, parts(self.graph, choice.node())) {
+            (Choice::Copy(node, output), _) => self.copy(*node, *output),
+            (Choice::Vanish(node), None) => self.view_rows(*node),
+            (Choice::Vanish(node), Some(parts)) => self.vanish(*node, &parts),
+            (Choice::Join(_, _), None) => false,
+            (Choice::Join(node, inputs), Some(parts)) => self.join(*node, &parts, inputs),
+        }
+    }
+
+    /// Takes what can be taken of these; gives that.
+    pub(super) fn take_all(&mut self, choices: &[Choice]) -> Vec<Choice> {
+        choices.iter().filter(|choice| self.take(choice)).cloned().collect()
+    }
+
+    /// The inputs of a concat among these that nobody has put anywhere.
+    pub(super) fn free(&self, parts: &Parts, inputs: &[usize]) -> Vec<usize> {
+        let is_free = |index: &&usize| {
+            let part = parts.list.get(**index);
+            part.is_some_and(|part| self.views[self.made(part.value).index()].is_none())
+        };
+        inputs.iter().filter(is_free).copied().collect()
+    }
+
+    /// The graph with all that was taken.
+    pub(super) fn finish(self, kernels: &Kernels) -> Result<Graph, GraphError> {
+        let graph = self.graph;
+        let mut builder = GraphBuilder::from(graph);
+        for (value, view) in graph.value_ids().zip(self.views) {
+            builder.value_mut(value).view = view;
+        }
+        for (node, elided) in graph.node_ids().zip(self.elided) {
+            builder.node_mut(node).elided = elided;
+        }
+        for value in self.copied {
+            builder.value_mut(value).copied = true;
+        }
+        let joined = builder.finish()?;
+        check_rows(graph, self.aliases, &joined, kernels)?;
+        Ok(joined)
+    }
+
+    /// The value that an operand is all bytes of, and that somebody makes.
+    fn made(&self, operand: ValueId) -> ValueId {
+        made_as(self.graph, self.aliases, operand)
+    }
+
+    fn copy(&mut self, node: NodeId, output: usize) -> bool {
+        let output = self.graph.node(node).outputs.get(output).copied().flatten();
+        let output = output.filter(|output| self.views[output.index()].is_none());
+        self.copied.extend(output);
+        output.is_some()
+    }
+
+    fn view_rows(&mut self, node: NodeId) -> bool {
+        let made = row_views(self.graph, node).unwrap_or_default();
+        let free = made.iter().all(|(value, _)| self.views[value.index()].is_none());
+        for (value, view) in made.iter().filter(|_| free) {
+            self.views[value.index()] = Some(*view);
+        }
+        free && !made.is_empty()
+    }
+
+    fn vanish(&mut self, node: NodeId, parts: &Parts) -> bool {
+        let Some(output) = self.graph.node(node).outputs[0] else { return false };
+        let all: Vec<usize> = (0..parts.list.len()).collect();
+        let row = || in_a_row(self.graph, &self.views, parts, |value| self.made(value));
+        if self.free(parts, &all).len() == all.len() {
+            self.place(output, parts, &all);
+        } else if let Some(view) = row().filter(|_| self.views[output.index()].is_none()) {
+            self.views[output.index()] = Some(view);
+        } else {
+            return false;
+        }
+        self.elided[node.index()] = true;
+        true
+    }
+
+    fn join(&mut self, node: NodeId, parts: &Parts, inputs: &[usize]) -> bool {
+        let Some(output) = self.graph.node(node).outputs[0] else { return false };
+        if inputs.is_empty() || self.free(parts, inputs).len() < inputs.len() {
+            return false;
+        }
+        self.place(output, parts, inputs);
+        true
+    }
+
+    fn place(&mut self, output: ValueId, parts: &Parts, inputs: &[usize]) {
+        for part in inputs.iter().map(|index| &parts.list[*index]) {
+            let made = self.made(part.value);
+            self.views[made.index()] = Some(parts.view(output, part));
+        }
+    }
+}

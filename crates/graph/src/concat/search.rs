@@ -1,0 +1,329 @@
+//! Which choices are worth it: by plans.
+//!
+//! It is not always better to do without a copy: an output is there from its first part on, and parts
+//! are needed as long as the output is. So plans by rules alone are compared. Where there are few
+//! combinations all of them are tried; otherwise none, as many as possible, some rules that are the same
+//! for all nodes, and then one choice more, fewer or another in the best so far. The smallest arena counts, then the fewest bytes moved.
+//!
+//! Cost: at most [`MOST_PLANS`] plans, or plans of [`MOST_NODES`] nodes.
+
+use std::ops::ControlFlow;
+
+use plimsoll::{Options, Pulse, Role, ValueId, arena_bytes};
+
+use super::choice::{Choice, Layouts};
+use super::{Candidate, Parts, candidates, made_as, moved_bytes, parts, views};
+use crate::graph::{Aliases, Graph, NodeId};
+use crate::scheduled::{LoweringOptions, ScheduledGraph};
+
+/// How many plans are made to find out what to choose.
+const MOST_PLANS: usize = 76;
+
+/// How many plans are made to find out which views to copy.
+const MOST_COPIES: usize = 12;
+
+/// All combinations are tried where their plans have no more nodes than this together.
+const MOST_NODES: usize = 16_384;
+
+/// A graph without some of its copies.
+#[derive(Clone, Debug)]
+pub struct Joined {
+    /// The graph with what was chosen. Ids are as before.
+    pub graph: Graph,
+    /// What was chosen, in the order in which it was taken, on which the graph depends.
+    pub choices: Vec<Choice>,
+    /// The concats that are no steps any more, and the splits and slices that are views.
+    pub vanished: Vec<NodeId>,
+    /// The bytes that steps which only move bytes wrote in a run before.
+    pub moved_before: u64,
+    /// The bytes that they write now.
+    pub moved: u64,
+}
+
+/// Does without the copies of concats where the arena is not larger for it.
+#[must_use]
+pub fn join_concats(graph: &Graph, lowering: &LoweringOptions, options: &Options) -> Joined {
+    join_concats_watched(graph, lowering, options, &mut || ControlFlow::Continue(()))
+}
+
+/// The same, while somebody is asked now and then whether to go on.
+pub(crate) fn join_concats_watched(
+    graph: &Graph,
+    lowering: &LoweringOptions,
+    options: &Options,
+    pulse: &mut Pulse<'_>,
+) -> Joined {
+    let aliases = graph.aliases(&lowering.kernels);
+    let boundary = |value: ValueId| !options.place.outputs && graph.outputs().contains(&value);
+    let mut candidates = candidates(graph, &aliases, lowering);
+    candidates.retain(|candidate| !candidate.touches(graph, &aliases).any(boundary));
+    let mut options = options.clone();
+    options.pack.work = Some(0);
+    let mut search =
+        Search { graph, aliases: &aliases, lowering, options, plans: 0, pulse, best: None };
+    if !search.run_all(&candidates) {
+        search.run(&candidates);
+    }
+    let choices = search.best.map_or(Vec::new(), |best| best.choices);
+    let (joined, choices) = chosen(graph, &aliases, lowering, &choices);
+    let vanished = choices.iter().filter_map(|choice| match choice {
+        Choice::Vanish(node) => Some(*node),
+        Choice::Join(..) | Choice::Copy(..) => None,
+    });
+    Joined {
+        vanished: vanished.collect(),
+        choices,
+        moved_before: moved_bytes(graph, &lowering.kernels),
+        moved: moved_bytes(&joined, &lowering.kernels),
+        graph: joined,
+    }
+}
+
+/// The graph with these choices, and those of them that were taken.
+fn chosen(
+    graph: &Graph,
+    aliases: &Aliases,
+    lowering: &LoweringOptions,
+    choices: &[Choice],
+) -> (Graph, Vec<Choice>) {
+    let mut layouts = Layouts::of(graph, aliases);
+    let taken = layouts.take_all(choices);
+    match layouts.finish(&lowering.kernels) {
+        Ok(joined) => (joined, taken),
+        Err(_) => (graph.clone(), Vec::new()),
+    }
+}
+
+/// Which inputs of every concat are made in its output.
+#[derive(Clone, Copy)]
+enum Inputs {
+    None,
+    All,
+    /// Those that are more than copies of something.
+    Computed,
+    Largest,
+}
+
+/// Of which values all splits, slices and repetitions are rows. A view keeps what it is a part of.
+#[derive(Clone, Copy)]
+enum Rows {
+    None,
+    /// Of those that are not in the arena.
+    Outside,
+    All,
+}
+
+/// The best so far: by arena, then by bytes moved.
+struct Found {
+    cost: (u64, u64),
+    choices: Vec<Choice>,
+}
+
+struct Search<'a, 'p> {
+    graph: &'a Graph,
+    aliases: &'a Aliases,
+    lowering: &'a LoweringOptions,
+    options: Options,
+    plans: usize,
+    pulse: &'a mut Pulse<'p>,
+    best: Option<Found>,
+}
+
+impl Search<'_, '_> {
+    /// Tries all combinations, if there are few.
+    fn run_all(&mut self, candidates: &[Candidate]) -> bool {
+        self.consider(Vec::new(), false);
+        self.consider(self.alike(candidates, Inputs::All, Rows::All), true);
+        let copies = views::copyable(self.graph, self.aliases, self.lowering);
+        let mut alternatives: Vec<Vec<Choice>> = candidates.iter().map(Candidate::all).collect();
+        alternatives.extend(copies.into_iter().map(|copy| vec![copy]));
+        let all = alternatives.iter().map(|choices| choices.len() + 1);
+        let all = all.fold(self.graph.nodes().len(), usize::saturating_mul);
+        if all <= MOST_NODES {
+            self.all(&alternatives, &mut Vec::new());
+        }
+        all <= MOST_NODES
+    }
+
+    fn run(&mut self, candidates: &[Candidate]) {
+        let mut tried: Vec<Vec<Choice>> = Vec::new();
+        for rows in [Rows::All, Rows::Outside, Rows::None] {
+            for inputs in [Inputs::All, Inputs::Computed, Inputs::Largest, Inputs::None] {
+                let choices = self.alike(candidates, inputs, rows);
+                if !tried.contains(&choices) && self.goes_on() {
+                    self.consider(choices.clone(), false);
+                    tried.push(choices);
+                }
+            }
+        }
+        for candidate in candidates {
+            self.toggle(candidate);
+        }
+        for choice in candidates.iter().flat_map(Candidate::fewer) {
+            self.replace(&choice);
+        }
+        let copies = views::outlasting(self.graph, self.aliases, self.lowering);
+        self.copy(&copies);
+    }
+
+    /// The best so far with all of these copies, and with each of them more or fewer.
+    fn copy(&mut self, copies: &[Choice]) {
+        let most = self.plans.max(MOST_PLANS) + MOST_COPIES;
+        let all = [self.chosen(), copies.to_vec()].concat();
+        if !copies.is_empty() {
+            self.consider(all, false);
+        }
+        for copy in copies {
+            if self.plans >= most || (self.pulse)().is_break() {
+                return;
+            }
+            let mut toggled = self.chosen();
+            match toggled.iter().position(|choice| choice == copy) {
+                Some(index) => drop(toggled.remove(index)),
+                None => toggled.push(copy.clone()),
+            }
+            self.consider(toggled, false);
+        }
+    }
+
+    /// Every candidate as the same rules say, as far as those before it leave it open.
+    fn alike(&self, candidates: &[Candidate], inputs: Inputs, rows: Rows) -> Vec<Choice> {
+        let mut layouts = Layouts::of(self.graph, self.aliases);
+        let mut choices = Vec::new();
+        for candidate in candidates {
+            let choice = match parts(self.graph, candidate.node) {
+                Some(parts) => {
+                    let inputs = self.inputs(candidate, &parts, inputs);
+                    self.largest(&layouts, candidate, &inputs)
+                }
+                None => self.takes(candidate, rows).then_some(Choice::Vanish(candidate.node)),
+            };
+            choices.extend(choice.filter(|choice| layouts.take(choice)));
+        }
+        choices
+    }
+
+    /// The inputs of a concat that are to be made in its output.
+    fn inputs(&self, candidate: &Candidate, parts: &Parts, which: Inputs) -> Vec<usize> {
+        let bytes = |index: &usize| parts.list[*index].bytes;
+        let is_computed = |index: &usize| {
+            let made = made_as(self.graph, self.aliases, parts.list[*index].value);
+            let maker = self.graph.producer(made);
+            maker.is_some_and(|maker| !self.graph.native_effect(maker).copies)
+        };
+        let all = candidate.inputs.iter().copied();
+        match which {
+            Inputs::None => Vec::new(),
+            Inputs::All => all.collect(),
+            Inputs::Computed => all.filter(is_computed).collect(),
+            Inputs::Largest => all.max_by_key(bytes).into_iter().collect(),
+        }
+    }
+
+    /// Whether the outputs of a node that is no concat are to be rows of its input.
+    fn takes(&self, candidate: &Candidate, rows: Rows) -> bool {
+        let outside = || {
+            let input = self.graph.node(candidate.node).reads().next();
+            let root = input.map(|input| self.graph.value(self.aliases.resolve(input).root));
+            root.is_some_and(|root| root.role != Role::Temporary && !self.options.place.inputs)
+        };
+        match rows {
+            Rows::None => false,
+            Rows::Outside => outside(),
+            Rows::All => true,
+        }
+    }
+
+    /// As much of a candidate as others leave open, with these inputs at the most.
+    fn largest(
+        &self,
+        layouts: &Layouts<'_>,
+        candidate: &Candidate,
+        inputs: &[usize],
+    ) -> Option<Choice> {
+        let parts = parts(self.graph, candidate.node);
+        let all = parts.as_ref().is_none_or(|parts| parts.list.len() == inputs.len());
+        let whole = Choice::Vanish(candidate.node);
+        if candidate.vanishes && all && layouts.clone().take(&whole) {
+            return Some(whole);
+        }
+        let free = layouts.free(&parts.filter(|_| candidate.joins)?, inputs);
+        (!free.is_empty()).then_some(Choice::Join(candidate.node, free))
+    }
+
+    /// Whether more plans may be made.
+    fn goes_on(&mut self) -> bool {
+        self.plans < MOST_PLANS && (self.pulse)().is_continue()
+    }
+
+    /// Plans with some choices, and keeps them if they are better; or as good, where that is enough.
+    fn consider(&mut self, choices: Vec<Choice>, on_a_tie: bool) {
+        let Some(cost) = self.cost(&choices) else { return };
+        let better =
+            self.best.as_ref().is_none_or(|best| cost < best.cost || on_a_tie && cost == best.cost);
+        if better {
+            self.best = Some(Found { cost, choices });
+        }
+    }
+
+    /// The arena with these choices, and the bytes that are moved; nothing if there is no plan.
+    fn cost(&mut self, choices: &[Choice]) -> Option<(u64, u64)> {
+        self.plans += 1;
+        let mut layouts = Layouts::of(self.graph, self.aliases);
+        layouts.take_all(choices);
+        let graph = layouts.finish(&self.lowering.kernels).ok()?;
+        let program = ScheduledGraph::new(&graph, self.lowering).ok()?;
+        let arena = arena_bytes(&program, &self.options, self.pulse).ok()?;
+        Some((arena, moved_bytes(&graph, &self.lowering.kernels)))
+    }
+
+    /// Tries every combination that begins like this.
+    fn all(&mut self, left: &[Vec<Choice>], begun: &mut Vec<Choice>) {
+        let Some((first, rest)) = left.split_first() else {
+            if (self.pulse)().is_continue() {
+                self.consider(begun.clone(), false);
+            }
+            return;
+        };
+        self.all(rest, begun);
+        for choice in first {
+            begun.push(choice.clone());
+            self.all(rest, begun);
+            begun.pop();
+        }
+    }
+
+    /// What is chosen so far.
+    fn chosen(&self) -> Vec<Choice> {
+        self.best.as_ref().map_or(Vec::new(), |best| best.choices.clone())
+    }
+
+    /// The best so far without a choice about a node, or with the largest if there is none.
+    fn toggle(&mut self, candidate: &Candidate) {
+        if !self.goes_on() {
+            return;
+        }
+        let mut toggled = self.chosen();
+        if let Some(index) = toggled.iter().position(|choice| choice.node() == candidate.node) {
+            toggled.remove(index);
+        } else {
+            let mut layouts = Layouts::of(self.graph, self.aliases);
+            toggled = layouts.take_all(&toggled);
+            toggled.extend(self.largest(&layouts, candidate, &candidate.inputs));
+        }
+        self.consider(toggled, false);
+    }
+
+    /// The best so far with another choice about a node.
+    fn replace(&mut self, choice: &Choice) {
+        if !self.goes_on() {
+            return;
+        }
+        let mut replaced = self.chosen();
+        match replaced.iter_mut().find(|other| other.node() == choice.node()) {
+            Some(other) => other.clone_from(choice),
+            None => replaced.push(choice.clone()),
+        }
+        self.consider(replaced, false);
+    }
+}

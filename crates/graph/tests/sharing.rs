@@ -1,0 +1,258 @@
+//! Sharing decided as one: what works in place, what is made in the place that a concat gives it, what
+//! is copied. Exact arenas of small networks.
+
+use std::ops::ControlFlow;
+
+use plimsoll::verify::VerifiedPlan;
+use plimsoll::{Options, OrderEffort, ValueId, arena_bytes, plan};
+use plimsoll_graph::testing::{Machine, class_kernel};
+use plimsoll_graph::{
+    Best, Choice, Dtype, Graph, GraphBuilder, LoweringOptions, Node, NodeId, Op, RecordedChoice,
+    ScheduledGraph, Tries, Value, best, join_concats, joined_as_recorded, text,
+};
+use plimsoll_pack::testing::Rng;
+
+fn read(source: &str) -> Graph {
+    text::parse(source).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn tried(graph: &Graph) -> Best {
+    let tries = Tries { order: Some(OrderEffort::Default), join: true };
+    best(graph, &LoweringOptions::default(), &Options::default(), tries).expect("sizes are known")
+}
+
+/// The plan of what is best, executed in its bytes.
+fn planned(graph: &Graph) -> (Graph, VerifiedPlan) {
+    let best = tried(graph);
+    let options = Options::default();
+    let options = best.ordering.as_ref().map_or(options.clone(), |found| found.applied(&options));
+    let program = ScheduledGraph::new(&best.graph, &LoweringOptions::default()).expect("sizes");
+    let plan = plan(&program, &options).unwrap_or_else(|error| panic!("{error}"));
+    if graph.values().iter().all(|value| value.native_size().known().is_some_and(|b| b < 1 << 16)) {
+        execute(graph, &program, &plan);
+    }
+    (best.graph.clone(), plan)
+}
+
+fn execute(graph: &Graph, program: &ScheduledGraph<'_>, plan: &VerifiedPlan) {
+    let mut machine = Machine::computing(graph, program, plan);
+    for value in graph.value_ids().filter(|value| graph.producer(*value).is_none()) {
+        machine.fill(value, |element| (element as u64 * 7 + u64::from(value.0)) % 251);
+    }
+    let run = machine.run(&class_kernel(graph));
+    run.unwrap_or_else(|wrong| panic!("{wrong}\n{}", text::print(program.graph())));
+}
+
+fn arena(graph: &Graph) -> u64 {
+    planned(graph).1.banks.iter().map(|bank| bank.bytes).sum()
+}
+
+fn value(graph: &Graph, name: &str) -> ValueId {
+    graph.value_by_name(name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+#[test]
+fn what_is_made_in_its_place_in_a_concat_is_taken_over_there() {
+    let graph = read(include_str!("../../../corpus/graphs/concat_in_place.plim"));
+    // Two parts of 262144 bytes, and the 4 bytes that are made of the whole.
+    assert_eq!(arena(&graph), 2 * 262_144 + 4);
+    let (_, plan) = planned(&graph);
+    let taken = |name: &str| {
+        plan.derivation.members[value(&graph, name).index()].and_then(|member| member.took_over)
+    };
+    assert_eq!(taken("a1"), Some(value(&graph, "c1")));
+    assert_eq!(taken("a2"), Some(value(&graph, "c2")));
+}
+
+#[test]
+fn a_residual_is_taken_over_by_a_part_of_a_concat() {
+    let graph = read(include_str!("../../../corpus/graphs/concat_of_residual.plim"));
+    assert_eq!(arena(&graph), 2 * 262_144 + 4);
+}
+
+#[test]
+fn whole_chains_are_in_the_places_of_parts() {
+    let graph = read(
+        "plim 1\ninput x: u8[64]\na: u8[64] = custom \"a\"(x)\nb: u8[64] = exp(a)\nc: u8[64] = neg(b)\n\
+         d: u8[128] = custom \"d\"(c)\ne: u8[128] = exp(d)\ny: u8[192] = concat{axis=0}(c, e)\n\
+         z: u8[64] = custom \"z\"(y)\noutput z\n",
+    );
+    assert_eq!(arena(&graph), 192 + 64);
+}
+
+#[test]
+fn a_part_does_not_take_over_what_another_part_would_lose() {
+    // The input of the second part is read once more while the first part is there: its place in the
+    // concat is behind that of the first, and does no harm.
+    let graph = read(
+        "plim 1\ninput x: u8[64]\na: u8[64] = custom \"a\"(x)\nb: u8[64] = custom \"b\"(a)\n\
+         c: u8[64] = add(a, b)\ny: u8[128] = concat{axis=0}(c, b)\nz: u8[64] = custom \"z\"(y)\noutput z\n",
+    );
+    assert_eq!(arena(&graph), 192);
+}
+
+#[test]
+fn a_concat_is_joined_through_other_shapes() {
+    let graph = read(include_str!("../../../corpus/graphs/concat_of_unsqueezed.plim"));
+    assert_eq!(arena(&graph), 2 * 262_144 + 4);
+}
+
+#[test]
+fn one_input_is_made_in_place_and_another_copied() {
+    // What is kept of the last is a view, and cannot be made anywhere else.
+    let graph = read(
+        "plim 1\ninput x: u8[64]\na: u8[256] = custom \"a\"(x)\nk: u8[64] = slice{axis=0, start=192, len=64}(a)\n\
+         b: u8[512] = custom \"b\"(x)\ny: u8[576] = concat{axis=0}(k, b)\nz: u8[64] = custom \"z\"(y)\noutput z\n",
+    );
+    let best = tried(&graph);
+    let node = graph.producer(value(&graph, "y")).expect("a concat");
+    assert_eq!(best.choices, [Choice::Join(node, vec![1])]);
+    assert_eq!((best.moved_before, best.moved_bytes), (576, 64));
+    // The whole with what is kept, and not all three.
+    assert_eq!(arena(&graph), 576 + 64);
+}
+
+#[test]
+fn a_view_is_copied_where_it_keeps_too_much() {
+    let graph = read(
+        "plim 1\ninput x: u8[64]\nr: u8[768] = custom \"r\"(x)\n\
+         a: u8[256], b: u8[256], c: u8[256] = split{axis=0}(r) as parts\np: u8[64] = custom \"p\"(b)\n\
+         t: u8[512] = custom \"t\"(p)\nu: u8[64] = custom \"u\"(t)\nz: u8[64] = custom \"z\"(a, c, u)\noutput z\n",
+    );
+    let best = tried(&graph);
+    let parts = graph.producer(value(&graph, "a")).expect("a split");
+    assert_eq!(best.choices, [Choice::Copy(parts, 2)]);
+    assert_eq!(best.moved_bytes, 256);
+    // Between `a` and `c` there would be no room for `t`: 768 + 64 + 512.
+    assert_eq!(arena(&graph), 256 + 256 + 64 + 512);
+    let told = text::print(&best.graph);
+    assert!(told.contains("c: u8[256] copied"), "{told}");
+    assert_eq!(text::parse(&told).as_ref(), Ok(&best.graph));
+}
+
+/// A random graph of at most eight nodes: what is made from nothing, what works in place and what does not,
+/// other shapes, slices, splits and concats of bytes.
+fn random(rng: &mut Rng) -> Graph {
+    let mut graph = GraphBuilder::new();
+    let mut values: Vec<(ValueId, u64)> = Vec::new();
+    for index in 0..rng.within(4..9) {
+        let name = format!("n{index}");
+        let latest = values.len().saturating_sub(3);
+        let pick =
+            |rng: &mut Rng| values[latest + rng.below((values.len() - latest) as u64) as usize];
+        let kind = if index == 0 { 0 } else { rng.below(9) };
+        let (op, reads, size) = match kind {
+            0 => (Op::Custom, Vec::new(), rng.within(1..5)),
+            1 | 2 => {
+                let (value, size) = pick(rng);
+                (Op::Unary, vec![value], size)
+            }
+            3 => {
+                let (value, _) = pick(rng);
+                (Op::Custom, vec![value], rng.within(1..5))
+            }
+            4 => {
+                let (value, size) = pick(rng);
+                (Op::Reshape, vec![value], size)
+            }
+            5 if values.last().is_some_and(|(_, size)| *size > 1) => {
+                let (value, size) = values[values.len() - 1];
+                let mut part = |part: &str, size: u64| {
+                    let value = Value::new(format!("{name}{part}"), Dtype::U8, [64 * size]);
+                    graph.value(value).expect("fresh")
+                };
+                let (a, b) = (part("a", 1), part("b", size - 1));
+                graph
+                    .node(Node::new(&name, Op::Split { axis: 0 }, &[value], &[a, b]))
+                    .expect("fresh");
+                values.extend([(a, 1), (b, size - 1)]);
+                continue;
+            }
+            _ => {
+                let parts: Vec<_> = (0..rng.within(2..4)).map(|_| pick(rng)).collect();
+                let size = parts.iter().map(|(_, size)| size).sum();
+                let values = parts.into_iter().map(|(value, _)| value).collect();
+                (Op::Concat { axis: 0 }, values, size)
+            }
+        };
+        if size > 16 {
+            continue;
+        }
+        let made = graph.op(&name, op, &reads, Dtype::U8, [64 * size]).expect("fresh");
+        values.push((made, size));
+    }
+    let last = values.len() - 1;
+    for (index, (value, _)) in values.iter().enumerate() {
+        if index == last || rng.chance(10) {
+            graph.output(*value);
+        }
+    }
+    graph.finish().expect("a valid graph")
+}
+
+/// The arena of a graph in its own order, by rules alone.
+fn quick(graph: &Graph) -> Option<u64> {
+    let program = ScheduledGraph::new(graph, &LoweringOptions::default()).ok()?;
+    let mut options = Options::default();
+    options.pack.work = Some(0);
+    arena_bytes(&program, &options, &mut || ControlFlow::Continue(())).ok()
+}
+
+/// All that can be chosen about a node, each independent of the others.
+fn choices(graph: &Graph, node: NodeId) -> Vec<Vec<Choice>> {
+    if let Op::Concat { .. } = graph.node(node).op {
+        let subsets = 1..1u32 << graph.node(node).inputs.len();
+        let inputs = |bits: u32| (0..32).filter(|at| bits >> at & 1 == 1).collect();
+        let choices = subsets.map(|bits| Choice::Join(node, inputs(bits)));
+        return vec![choices.chain([Choice::Vanish(node)]).collect()];
+    }
+    let outputs = 0..graph.node(node).outputs.len();
+    let copy = |output: usize| vec![Choice::Copy(node, output)];
+    let allowed = |choices: &Vec<Choice>| with_allowed(graph, choices).is_some();
+    outputs.map(copy).filter(allowed).collect()
+}
+
+/// The smallest arena of all combinations of choices, taken from the first node to the
+/// last and from the last to the first.
+fn least(graph: &Graph) -> u64 {
+    let mut combinations: Vec<Vec<Choice>> = vec![Vec::new()];
+    for choices in graph.node_ids().flat_map(|node| choices(graph, node)) {
+        let more = combinations.iter().flat_map(|begun| {
+            choices.iter().map(|choice| [&begun[..], std::slice::from_ref(choice)].concat())
+        });
+        let more: Vec<Vec<Choice>> = more.collect();
+        combinations.extend(more);
+    }
+    let backwards = combinations.iter().map(|choices| choices.iter().rev().cloned().collect());
+    let backwards: Vec<Vec<Choice>> = backwards.collect();
+    let all = combinations.iter().chain(&backwards);
+    let arena = |choices: &Vec<Choice>| quick(&with_allowed(graph, choices)?);
+    all.filter_map(arena).min().expect("a plan")
+}
+
+/// The graph with these choices, if a plan could record them.
+fn with_allowed(graph: &Graph, choices: &[Choice]) -> Option<Graph> {
+    let recorded: Vec<RecordedChoice> =
+        choices.iter().map(|choice| RecordedChoice::of(graph, choice)).collect();
+    joined_as_recorded(graph, &LoweringOptions::default(), &recorded).ok().map(|(graph, _)| graph)
+}
+
+#[test]
+fn no_choice_gives_less_than_what_is_chosen() {
+    let mut rng = Rng::new(3);
+    let (mut smaller, mut partly) = (0, 0);
+    for _ in 0..400 {
+        let graph = random(&mut rng);
+        let joined = join_concats(&graph, &LoweringOptions::default(), &Options::default());
+        let found = quick(&joined.graph).expect("a plan");
+        assert_eq!(found, least(&graph), "{}", text::print(&graph));
+        let program =
+            ScheduledGraph::new(&joined.graph, &LoweringOptions::default()).expect("sizes");
+        let plan = plan(&program, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        execute(&graph, &program, &plan);
+        smaller += usize::from(found < quick(&graph).expect("a plan"));
+        let is_join = |choice: &&Choice| matches!(choice, Choice::Join(..));
+        partly += joined.choices.iter().filter(is_join).count();
+    }
+    assert!(smaller > 50 && partly > 20, "{smaller} {partly}");
+}

@@ -1,0 +1,180 @@
+//! Two families that become one: an output that shares its storage with others already takes over an
+//! input.
+//!
+//! ```text
+//!   r ──▶ y = r + …          [ r ]              r is where y will be: in the place that the
+//!   y, s ──▶ concat ──▶ c    [ y │ s ] = [ c ]  concat gives to y
+//! ```
+//!
+//! The first byte of the output and that of the input become the same byte, and everything else of
+//! both families keeps its distance to it. That is right where no two needs that meet in time then
+//! meet in bytes, but for the step's own read of the input, byte after byte before it writes.
+//!
+//! Only where steps run in order: otherwise nobody can say what is over when. Cost: O(needs of both
+//! families), times the needs of the other that meet the same bytes; the smaller family moves.
+
+use plimsoll_pack::Span;
+
+use super::{Deciding, Policy, hull, is_own_read};
+use crate::align::common_multiple;
+use crate::assignment::Assignment;
+use crate::ids::{StepId, ValueId};
+use crate::liveness::{LiveSpan, guard};
+use crate::point::{LiveRange, Point};
+use crate::program::{AccessKind, Overwrite, Role};
+use crate::validate::Touch;
+
+/// Two families, and how far each has to move up so that an output of one begins where an input of
+/// the other does.
+struct Fit {
+    /// Of the input.
+    old: Side,
+    /// Of the output.
+    new: Side,
+    /// The bytes of the output, once both have moved.
+    output: Span,
+}
+
+#[derive(Clone, Copy)]
+struct Side {
+    head: ValueId,
+    up: u64,
+}
+
+impl Deciding<'_, '_> {
+    /// Makes one family of those of the output and of the input if that is allowed.
+    pub(super) fn coalesce(&mut self, step: StepId, overwrite: &Overwrite) -> bool {
+        let Some(fit) = self.fit(overwrite) else { return false };
+        if !self.is_apart(step, overwrite, &fit) {
+            return false;
+        }
+        self.alias_sets.took_over[overwrite.output.index()] = Some(overwrite.input);
+        self.alias_sets.coalesced += 1;
+        self.merge(&fit);
+        true
+    }
+
+    /// How the families would lie, if everything but time allows it.
+    fn fit(&self, overwrite: &Overwrite) -> Option<Fit> {
+        let Overwrite { output, input, must } = *overwrite;
+        let validated = self.validated;
+        let (out, into) = (&validated.values[output.index()], &validated.values[input.index()]);
+        let allowed = self.options.in_place
+            && !must
+            && match self.policy {
+                Policy::Any => true,
+                Policy::Alone | Policy::SameSize | Policy::Must => false,
+            };
+        let stretch = |value: ValueId| validated.roots[value.index()].rows.is_none();
+        let fits = out.bytes <= into.bytes && guard(validated, output, self.options) == 0;
+        let free = self.alias_sets.took_over[output.index()].is_none();
+        if !allowed || !fits || !free || !stretch(output) || !stretch(input) {
+            return None;
+        }
+        if validated.order.is_some() {
+            return None;
+        }
+        let ((old, at), (new, place)) = (self.place_of(input), self.place_of(output));
+        let ours = |head: ValueId| self.assignments[head.index()] == Assignment::Packed;
+        // What the options say of boundaries is said of the head.
+        let plain = validated.values[new.index()].role == Role::Temporary;
+        // What has yet to move in somewhere does that alone.
+        let settled = |head: ValueId| !validated.is_next_state[head.index()];
+        if old == new || !plain || ![old, new].into_iter().all(|head| ours(head) && settled(head)) {
+            return None;
+        }
+        let old = Side { head: old, up: place.saturating_sub(at) };
+        let new = Side { head: new, up: at.saturating_sub(place) };
+        let aligned = |side: Side| side.up.is_multiple_of(self.alias_sets.align[side.head.index()]);
+        let begin = at.max(place);
+        let output = Span::new(begin, begin.checked_add(out.bytes)?);
+        (aligned(old) && aligned(new)).then_some(Fit { old, new, output })
+    }
+
+    /// Whether no need of one family would be harmed by the other.
+    fn is_apart(&self, step: StepId, overwrite: &Overwrite, fit: &Fit) -> bool {
+        let all = |side: Side| {
+            self.alias_sets.live_spans[side.head.index()].iter().map(move |n| moved(n, side.up))
+        };
+        let extent = |side: Side| extent(all(side));
+        let (Some(olds), Some(news)) = (extent(fit.old), extent(fit.new)) else { return false };
+        let near = |(span, live): (Span, LiveRange)| {
+            move |need: &LiveSpan| need.span.meets(span) && need.live.meets(live)
+        };
+        let olds_near: Vec<LiveSpan> = all(fit.old).filter(near(news)).collect();
+        let news_near: Vec<LiveSpan> = all(fit.new).filter(near(olds)).collect();
+        let writes = Point::writes(self.validated.position[step.index()]);
+        olds_near.iter().all(|old| {
+            let own = is_own_read(step, overwrite.input, old);
+            news_near.iter().all(|new| {
+                let both = old.span.and(new.span);
+                let in_place = own && new.live.start >= writes && fit.output.and(both) == both;
+                let in_place = in_place && !is_other_write(step, overwrite.output, new);
+                both.is_empty() || !old.live.meets(new.live) || in_place
+            })
+        })
+    }
+
+    /// Puts both families into one, the smaller into the larger; a head that is more than temporary
+    /// stays one.
+    fn merge(&mut self, fit: &Fit) {
+        let needs = |side: Side| self.alias_sets.live_spans[side.head.index()].len();
+        let bound = self.validated.values[fit.old.head.index()].role != Role::Temporary;
+        let (stays, goes) = if bound || needs(fit.old) >= needs(fit.new) {
+            (fit.old, fit.new)
+        } else {
+            (fit.new, fit.old)
+        };
+        self.move_up(stays);
+        self.move_up(goes);
+        let (to, from) = (stays.head.index(), goes.head.index());
+        let mut roots = std::mem::take(&mut self.alias_sets.joined[from]);
+        roots.push(goes.head);
+        for root in &roots {
+            self.alias_sets.member[root.index()].0 = stays.head;
+        }
+        self.alias_sets.joined[to].append(&mut roots);
+        let mut needs = std::mem::take(&mut self.alias_sets.live_spans[from]);
+        self.alias_sets.live_spans[to].append(&mut needs);
+        self.alias_sets.align[to] =
+            common_multiple(self.alias_sets.align[to], self.alias_sets.align[from]);
+        self.open[from].clear();
+        self.open[to] = (0..self.alias_sets.live_spans[to].len()).collect();
+    }
+
+    /// Moves all of a family.
+    fn move_up(&mut self, side: Side) {
+        if side.up == 0 {
+            return;
+        }
+        let index = side.head.index();
+        for root in self.alias_sets.joined[index].iter().chain([&side.head]) {
+            let at = &mut self.alias_sets.member[root.index()].1;
+            *at = at.saturating_add(side.up);
+        }
+        for need in &mut self.alias_sets.live_spans[index] {
+            need.span = need.span.shifted(side.up);
+        }
+    }
+}
+
+/// Whether a step writes these bytes by another name than that of the output, which is not declared to
+/// be in place.
+fn is_other_write(step: StepId, output: ValueId, need: &LiveSpan) -> bool {
+    let other = |touch: Touch| touch.step == step && touch.value != output;
+    need.touch.is_some_and(|touch| touch.kind == AccessKind::Write && other(touch))
+}
+
+/// A need of a family that is further up.
+fn moved(need: &LiveSpan, up: u64) -> LiveSpan {
+    LiveSpan { span: need.span.shifted(up), ..*need }
+}
+
+/// The bytes and the time of all of these, from the first to the last.
+fn extent(needs: impl Iterator<Item = LiveSpan> + Clone) -> Option<(Span, LiveRange)> {
+    let all: Vec<LiveSpan> = needs.collect();
+    let (start, end) = hull(&all)?;
+    let lo = all.iter().map(|need| need.span.lo).min()?;
+    let hi = all.iter().map(|need| need.span.hi).max()?;
+    Some((Span::new(lo, hi), LiveRange::new(start, end)))
+}
