@@ -105,7 +105,10 @@ fn models_that_do_not_hang_together() {
             vec![node("add", "Add", &["x", "w"], &["y"])],
         ),
     );
-    assert!(said("misfit", &misfit).starts_with("node `add`: "));
+    assert_eq!(
+        said("misfit", &misfit),
+        "node `add` (Add): `x` is f32[4], `w` is f32[3]: 4 and 3 do not broadcast"
+    );
     let negative = taking(vec![Some(Dim::DimValue(-4))]);
     let negative = said("negative", &negative);
     assert!(negative.contains("`x`"), "{negative}");
@@ -134,7 +137,8 @@ fn convolutions_in_no_groups_are_named() {
         let image = |name| value(name, F32, &[1, 4, 8, 8]);
         let model = model(17, graph(vec![image("x"), image("w")], vec![image("y")], vec![conv]));
         let said = refused(&format!("no-groups-{kind}"), &encode(&model), &[]);
-        assert_eq!(said, "node `conv`: channels in 0 groups");
+        let operands = "`x` is f32[1, 4, 8, 8], `w` is f32[1, 4, 8, 8]";
+        assert_eq!(said, format!("node `conv` ({kind}): {operands}: channels in 0 groups"));
     }
 }
 
