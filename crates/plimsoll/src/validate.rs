@@ -91,6 +91,15 @@ impl ValidatedProgram<'_> {
         (0..self.values.len()).map(ValueId::new)
     }
 
+    /// The accesses of a step.
+    pub(crate) fn touches_of(&self, step: StepId) -> &[Touch] {
+        let at = self.position[step.index()];
+        let behind = |at: usize| {
+            self.accesses.partition_point(|touch| self.position[touch.step.index()] < at)
+        };
+        &self.accesses[behind(at)..behind(at + 1)]
+    }
+
     /// Whether the value is one that others are views of, and no view itself.
     pub(crate) fn is_root(&self, value: ValueId) -> bool {
         self.roots[value.index()].root == value

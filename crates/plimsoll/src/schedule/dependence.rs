@@ -18,7 +18,7 @@ use crate::liveness::classes::classes;
 use crate::liveness::uses::{Use, uses};
 use crate::options::Options;
 use crate::program::{AccessKind, Until};
-use crate::validate::ValidatedProgram;
+use crate::validate::{Touch, ValidatedProgram};
 
 /// For every step those that come before it; sorted, without repetition.
 pub(crate) fn dependences(validated: &ValidatedProgram<'_>) -> Vec<Vec<StepId>> {
@@ -61,20 +61,54 @@ fn declared(validated: &ValidatedProgram<'_>) -> Vec<Vec<StepId>> {
 
 /// Adds what follows from the uses of bytes of one class.
 fn add_flow(validated: &ValidatedProgram<'_>, uses: Vec<&Use>, before: &mut [Vec<StepId>]) {
-    let mut touches: Vec<_> = uses.into_iter().filter_map(Use::touch).collect();
+    let mut touches: Vec<Touch> = uses.into_iter().filter_map(Use::touch).collect();
     let phase = |kind: AccessKind| kind == AccessKind::Write;
     touches.sort_by_key(|touch| (validated.position[touch.step.index()], phase(touch.kind)));
-    let mut writer: Option<StepId> = None;
-    let mut readers: Vec<StepId> = Vec::new();
+    let mut writer: Option<Touch> = None;
+    let mut readers: Vec<Touch> = Vec::new();
     for touch in touches {
-        let waits = &mut before[touch.step.index()];
-        waits.extend(writer);
+        if let Some(writer) = &writer {
+            keep_apart(validated, writer, &touch, before);
+        }
         match touch.kind {
-            AccessKind::Read => readers.push(touch.step),
+            AccessKind::Read => readers.push(touch),
             AccessKind::Write => {
-                waits.append(&mut readers);
-                writer = Some(touch.step);
+                readers.drain(..).for_each(|read| keep_apart(validated, &read, &touch, before));
+                writer = Some(touch);
             }
         }
     }
+}
+
+/// Of two accesses to the same bytes, the later one begins once the earlier one is over.
+fn keep_apart(
+    validated: &ValidatedProgram<'_>,
+    earlier: &Touch,
+    later: &Touch,
+    before: &mut [Vec<StepId>],
+) {
+    let position = |step: StepId| validated.position[step.index()];
+    for over in
+        [Some(earlier.step), earlier.last].into_iter().chain(changing(validated, earlier)).flatten()
+    {
+        for begin in [later.step, later.first] {
+            if position(over) < position(begin) {
+                before[begin.index()].push(over);
+            }
+        }
+    }
+}
+
+/// The steps with which a step has changed what it must overwrite: bytes that it leaves as they were are
+/// as good as written until then.
+fn changing(
+    validated: &ValidatedProgram<'_>,
+    touch: &Touch,
+) -> impl Iterator<Item = Option<StepId>> {
+    let overwrites = &validated.overwrites[touch.step.index()];
+    let changes = overwrites.iter().any(|o| o.must && o.output == touch.value);
+    let own = if changes { validated.touches_of(touch.step) } else { &[] };
+    let value = touch.value;
+    let writes = move |o: &&Touch| o.value == value && o.kind == AccessKind::Write;
+    own.iter().filter(writes).map(|other| other.last)
 }

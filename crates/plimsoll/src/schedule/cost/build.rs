@@ -142,12 +142,27 @@ impl<'a, 'p> Builder<'a, 'p> {
         if writes <= 1 || uses.iter().any(|one| matches!(one.by, By::Run)) {
             self.add_piece(root, class, bytes, &uses);
         } else if self.is_bound {
-            for one in uses.iter().filter(|one| one.touch().is_some()) {
-                self.add_piece(root, class, bytes, std::slice::from_ref(one));
-            }
+            self.add_moments(root, class, bytes, &uses);
         } else {
             self.model.is_bound = false;
             self.add_piece(root, class, bytes, &uses);
+        }
+    }
+
+    /// A piece for every step at which some bytes are touched, and for that step alone: only one of them
+    /// is alive at a time, whatever the order.
+    fn add_moments(&mut self, root: ValueId, class: &Class, bytes: u64, uses: &[Use]) {
+        let mut moments: BTreeMap<StepId, (bool, bool)> = BTreeMap::new();
+        for (step, early, late) in uses.iter().filter_map(Use::touch).flat_map(|t| phases(&t)) {
+            let moment = moments.entry(step).or_default();
+            *moment = (moment.0 | early, moment.1 | late);
+        }
+        for (step, (early, late)) in moments.into_iter().filter(|_| bytes > 0) {
+            let piece = self.model.pieces.len() as PieceId;
+            self.model.pieces.push(Piece { bytes, ..Piece::default() });
+            self.pieces[root.index()].push((piece, class.spans.clone()));
+            let touch = Touch { piece, early, late, first: true, last: true };
+            self.touches[step.index()].insert(piece, touch);
         }
     }
 
