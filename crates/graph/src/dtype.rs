@@ -108,6 +108,7 @@ impl Dtype {
 }
 
 /// How many whole bytes so many elements of so many bits take; `None` if that overflows.
+#[must_use]
 pub fn packed_bytes(elements: u64, bits: u64) -> Option<u64> {
     let bytes = (u128::from(elements) * u128::from(bits)).div_ceil(8);
     u64::try_from(bytes).ok()

@@ -345,6 +345,7 @@ fn transposed(perm: &[usize], inputs: &Operands<'_>, outputs: &Operands<'_>) -> 
 }
 
 /// Output 0 is a part of input 0, if what is kept is one stretch of memory.
+#[must_use]
 pub fn sliced(kept: &[Kept], inputs: &Operands<'_>, outputs: &Operands<'_>) -> Option<FoundView> {
     let (input, output) = ((*inputs.first()?)?, (*outputs.first()?)?);
     let stretch = stretch(kept, input.shape.exact()?)?;

@@ -258,6 +258,7 @@ const KINDS: [(&str, &[&str]); 39] = [
 
 impl Op {
     /// Whether its outputs are parts of an input.
+    #[must_use]
     pub fn takes_parts(&self) -> bool {
         matches!(self, Op::Slice { .. } | Op::Split { .. })
     }

@@ -272,6 +272,7 @@ mod placed {
 
     use super::Boundary;
 
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
     pub(super) fn serialize<S: Serializer>(
         place: &Boundary<bool>,
         serializer: S,
@@ -313,6 +314,7 @@ mod imported {
     use super::SharedLayout;
     use crate::shared::SharedSlot;
 
+    #[allow(clippy::ref_option, reason = "serde hands out references")]
     pub(super) fn serialize<S: Serializer>(
         shared: &Option<SharedLayout>,
         serializer: S,

@@ -93,14 +93,14 @@ fn shown(program: &TestProgram) -> String {
 /// Two branches that are both begun before either is finished.
 fn branches() -> TestProgram {
     let mut program = TestProgram::new(Execution::InOrder);
-    let [a, b] = [program.temporary(1024), program.temporary(1024)];
-    let [c, d] = [program.temporary(64), program.temporary(64)];
-    let y = program.output(64);
-    program.step(&[], &[a]);
-    program.step(&[], &[b]);
-    program.step(&[a], &[c]);
-    program.step(&[b], &[d]);
-    program.step(&[c, d], &[y]);
+    let large = [program.temporary(1024), program.temporary(1024)];
+    let small = [program.temporary(64), program.temporary(64)];
+    let output = program.output(64);
+    program.step(&[], &[large[0]]);
+    program.step(&[], &[large[1]]);
+    program.step(&[large[0]], &[small[0]]);
+    program.step(&[large[1]], &[small[1]]);
+    program.step(&small, &[output]);
     program
 }
 

@@ -143,6 +143,7 @@ impl Graph {
     }
 
     /// The same at the native width.
+    #[must_use]
     pub fn native_effect(&self, node: NodeId) -> Effect {
         self.effect(node, |value| self.value(value).dtype.bits())
     }

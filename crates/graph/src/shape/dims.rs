@@ -9,6 +9,7 @@ use crate::shape::expr::{Expr, of_dims};
 pub const MOST_AXES: u64 = 64;
 
 /// The largest that a dim can be, if it has a limit.
+#[must_use]
 pub fn limit(dim: &Dim) -> Option<u64> {
     match dim {
         Dim::Known(dim) | Dim::AtMost(dim) => Some(*dim),
@@ -32,6 +33,7 @@ pub fn grown(dim: &Dim, function: impl Fn(u64) -> Option<u64>) -> Dim {
 }
 
 /// A dim in parts of so many, without what is left over. There are no parts of 0.
+#[must_use]
 pub fn over(dim: &Dim, by: u64) -> Dim {
     match dim {
         Dim::Follows(expr) => {
@@ -42,6 +44,7 @@ pub fn over(dim: &Dim, by: u64) -> Dim {
 }
 
 /// A dim in parts of so many, the last of which may be shorter.
+#[must_use]
 pub fn over_up(dim: &Dim, by: u64) -> Dim {
     let up = |dim: u64| (by > 0).then(|| dim.div_ceil(by));
     match dim {
@@ -78,6 +81,7 @@ pub fn times(a: &Dim, b: &Dim) -> Dim {
 }
 
 /// The limit of a number that is neither more than the one nor more than the other.
+#[must_use]
 pub fn lesser(a: &Dim, b: &Dim) -> Dim {
     match (limit(a), limit(b)) {
         (Some(a), Some(b)) => Dim::AtMost(a.min(b)),
@@ -86,12 +90,14 @@ pub fn lesser(a: &Dim, b: &Dim) -> Dim {
 }
 
 /// How many elements these dims hold.
+#[must_use]
 pub fn count(dims: &[Dim]) -> Dim {
     dims.iter().fold(Dim::Known(1), |count, dim| times(&count, dim))
 }
 
 /// What is known of a dim of which two things are said; `None` if they contradict each other.
 /// Where they do for some sizes of a range, there is nothing to be said for those sizes.
+#[must_use]
 pub fn agreed(a: &Dim, b: &Dim) -> Option<Dim> {
     match (a, b) {
         (Dim::Follows(expr), other) | (other, Dim::Follows(expr)) => match other {
@@ -123,6 +129,7 @@ pub fn same(a: &Dim, b: &Dim) -> Result<Dim, String> {
 }
 
 /// A dim as it is printed.
+#[must_use]
 pub fn shown(dim: &Dim) -> String {
     match dim {
         Dim::Known(dim) => dim.to_string(),
@@ -190,6 +197,7 @@ pub fn once(axes: Vec<usize>) -> Result<Vec<usize>, String> {
 }
 
 /// A number as a dim, if it is one.
+#[must_use]
 pub fn number(number: i128) -> Option<u64> {
     u64::try_from(number).ok()
 }

@@ -85,6 +85,7 @@ pub struct Scope {
 
 impl Scope {
     /// A scope in which there is a symbol for each range, from least to largest.
+    #[must_use]
     pub fn new(ranges: &[(u64, u64)]) -> Self {
         let undecided = vec![0; ranges.len()];
         let table = Arc::new(Mutex::new(Table { undecided, ..Table::default() }));
@@ -106,11 +107,13 @@ impl Scope {
     }
 
     /// What stands for each range.
+    #[must_use]
     pub fn symbols(&self) -> &[Dim] {
         &self.symbols
     }
 
     /// How often something was undecided because of each symbol.
+    #[must_use]
     pub fn undecided(&self) -> Vec<u64> {
         with(&self.table, |table| table.undecided.clone())
     }
@@ -173,16 +176,19 @@ impl Expr {
     }
 
     /// It is never less than the first nor more than the second.
+    #[must_use]
     pub fn bounds(&self) -> (i128, i128) {
         self.ask(|table| table.polynomials[self.id as usize].1)
     }
 
     /// The largest that it can be, if that is a size.
+    #[must_use]
     pub fn most(&self) -> Option<u64> {
         u64::try_from(self.bounds().1.max(0)).ok()
     }
 
     /// The sum of both, unless it has too many terms.
+    #[must_use]
     pub fn plus(&self, other: &Expr) -> Option<Self> {
         self.made(|table| {
             let terms = table.sum(self.id, other.id, 1)?;
@@ -191,6 +197,7 @@ impl Expr {
     }
 
     /// What the other is subtracted from.
+    #[must_use]
     pub fn minus(&self, other: &Expr) -> Option<Self> {
         self.made(|table| {
             let terms = table.sum(self.id, other.id, -1)?;
@@ -199,6 +206,7 @@ impl Expr {
     }
 
     /// The product of both.
+    #[must_use]
     pub fn times(&self, other: &Expr) -> Option<Self> {
         self.made(|table| {
             let (a, b) = (table.terms(self.id), table.terms(other.id));
@@ -208,16 +216,19 @@ impl Expr {
     }
 
     /// So much more.
+    #[must_use]
     pub fn plus_number(&self, number: i128) -> Option<Self> {
         self.plus(&self.number(number)?)
     }
 
     /// So many times as much.
+    #[must_use]
     pub fn times_number(&self, number: i128) -> Option<Self> {
         self.times(&self.number(number)?)
     }
 
     /// Divided by a number above 0, rounded down.
+    #[must_use]
     pub fn over(&self, divisor: i128) -> Option<Self> {
         if divisor <= 0 {
             return None;
@@ -226,12 +237,14 @@ impl Expr {
     }
 
     /// Divided by a number above 0, rounded up.
+    #[must_use]
     pub fn over_up(&self, divisor: i128) -> Option<Self> {
         self.plus_number(divisor.checked_sub(1)?)?.over(divisor)
     }
 
     /// The expression that gives this one when it is multiplied with the other, where there is
     /// one. The other is not 0.
+    #[must_use]
     pub fn exactly_over(&self, other: &Expr) -> Option<Self> {
         if let Some(divisor) = other.constant() {
             return self.over(divisor);
@@ -245,6 +258,7 @@ impl Expr {
 
     /// Whether it is never below the other, if that is decided: `Some(false)` says that it always
     /// is.
+    #[must_use]
     pub fn at_least(&self, other: &Expr) -> Option<bool> {
         let difference = self.minus(other)?;
         let (least, most) = difference.bounds();
@@ -259,6 +273,7 @@ impl Expr {
     }
 
     /// Whether both are always equal, if that is decided: `Some(false)` says that they never are.
+    #[must_use]
     pub fn equals(&self, other: &Expr) -> Option<bool> {
         if self == other {
             return Some(true);
@@ -337,6 +352,7 @@ impl Expr {
     }
 
     /// It as a number of a tensor.
+    #[must_use]
     pub fn int(&self) -> Option<Int> {
         let (least, most) = self.bounds();
         let (lo, hi) = (i64::try_from(least).ok()?, i64::try_from(most).ok()?);
@@ -345,6 +361,7 @@ impl Expr {
     }
 
     /// A dim as an expression of the same scope, if it is known or follows from sizes.
+    #[must_use]
     pub fn of_dim(&self, dim: &Dim) -> Option<Expr> {
         match dim {
             Dim::Known(dim) => self.number(i128::from(*dim)),
@@ -354,6 +371,7 @@ impl Expr {
     }
 
     /// A number of a tensor as an expression of the same scope, if it is known or follows from sizes.
+    #[must_use]
     pub fn of_int(&self, int: &Int) -> Option<Expr> {
         match (&int.expr, int.known()) {
             (Some(expr), _) => Some(expr.clone()),
@@ -364,6 +382,7 @@ impl Expr {
 }
 
 /// A dim with one name for all that is equal to it wherever the model runs.
+#[must_use]
 pub fn settled(dim: &Dim) -> Dim {
     match dim {
         Dim::Follows(expr) => expr.end().dim(),

@@ -28,11 +28,18 @@ pub enum Numbers {
 
 impl Numbers {
     /// How many elements there are.
+    #[must_use]
     pub fn len(&self) -> usize {
         match self {
             Numbers::Ints(ints) => ints.len(),
             Numbers::Floats(floats) => floats.len(),
         }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 
