@@ -23,7 +23,7 @@ const MOST_PLANS: usize = 76;
 const MOST_COPIES: usize = 12;
 
 /// All combinations are tried where their plans have no more nodes than this together.
-const MOST_NODES: usize = 16_384;
+const MOST_NODES: usize = 4_096;
 
 /// A graph without some of its copies.
 #[derive(Clone, Debug)]
