@@ -114,7 +114,7 @@ fn what_cannot_be_in_its_place_is_copied() {
         ("from outside", "a: u8[64] = custom \"a\"(x)\ny: u8[128] = concat{axis=0}(a, x)\n"),
         (
             "a view",
-            "a: u8[64] = custom \"a\"(x)\nb: u8[64] = reshape(a)\ny: u8[64] = concat{axis=0}(b)\n",
+            "a: u8[64] = custom \"a\"(x)\nb: u8[32] = slice{axis=0, start=0, len=32}(a)\ny: u8[32] = concat{axis=0}(b)\n",
         ),
         ("aligned", "a: u8[64] align 128 = custom \"a\"(x)\ny: u8[64] = concat{axis=0}(a)\n"),
         ("guarded", "a: u8[64] guard 8 = custom \"a\"(x)\ny: u8[64] = concat{axis=0}(a)\n"),
@@ -150,7 +150,8 @@ fn two_concats_do_not_get_the_same_value() {
     );
     let joined = joined(&graph);
     assert_eq!(joined.vanished.len(), 1);
-    assert_eq!((joined.moved_before, joined.moved), (256, 128));
+    // Of the other, the input that is its own is made in its place.
+    assert_eq!((joined.choices.len(), joined.moved_before, joined.moved), (2, 256, 64));
 }
 
 /// A random graph of fills, ops in place and not, slices and concats of bytes.

@@ -1,10 +1,13 @@
 //! Sharing decided as one: what works in place, what is made in the place that a concat gives it, what
 //! is copied. Exact arenas of small networks.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use plimsoll::verify::VerifiedPlan;
-use plimsoll::{Options, OrderEffort, ValueId, arena_bytes, plan};
+use plimsoll::{
+    Access, Options, OrderEffort, Overwrite, Program, StepId, ValueId, ValueInfo, arena_bytes, plan,
+};
 use plimsoll_graph::testing::{Machine, class_kernel};
 use plimsoll_graph::{
     Best, Choice, Dtype, Graph, GraphBuilder, LoweringOptions, Node, NodeId, Op, RecordedChoice,
@@ -196,6 +199,70 @@ fn quick(graph: &Graph) -> Option<u64> {
     let mut options = Options::default();
     options.pack.work = Some(0);
     arena_bytes(&program, &options, &mut || ControlFlow::Continue(())).ok()
+}
+
+/// A program in which some overwrites are not declared.
+struct Fewer<'a> {
+    program: &'a ScheduledGraph<'a>,
+    declared: Vec<Vec<Overwrite>>,
+}
+
+impl Program for Fewer<'_> {
+    fn steps(&self) -> usize {
+        self.program.steps()
+    }
+    fn values(&self) -> usize {
+        self.program.values()
+    }
+    fn value(&self, value: ValueId) -> ValueInfo {
+        self.program.value(value)
+    }
+    fn accesses(&self, step: StepId) -> Cow<'_, [Access]> {
+        self.program.accesses(step)
+    }
+    fn overwrites(&self, step: StepId) -> Cow<'_, [Overwrite]> {
+        Cow::Borrowed(&self.declared[step.index()])
+    }
+}
+
+/// The smallest arena of all sets of overwrites of a graph, by rules alone.
+fn least_in_place(graph: &Graph) -> u64 {
+    let program = ScheduledGraph::new(graph, &LoweringOptions::default()).expect("sizes");
+    let steps = (0..program.steps()).map(StepId::new);
+    let all: Vec<(StepId, Overwrite)> = steps
+        .flat_map(|step| {
+            program.overwrites(step).iter().map(move |o| (step, *o)).collect::<Vec<_>>()
+        })
+        .collect();
+    let mut options = Options::default();
+    options.pack.work = Some(0);
+    let arena = |bits: u32| {
+        let mut declared = vec![Vec::new(); program.steps()];
+        for (at, (step, overwrite)) in all.iter().enumerate() {
+            if bits >> at & 1 == 1 {
+                declared[step.index()].push(*overwrite);
+            }
+        }
+        let fewer = Fewer { program: &program, declared };
+        arena_bytes(&fewer, &options, &mut || ControlFlow::Continue(())).expect("a plan")
+    };
+    (0..1u32 << all.len()).map(arena).min().expect("a set")
+}
+
+#[test]
+fn no_set_of_overwrites_gives_less() {
+    let mut rng = Rng::new(5);
+    let mut worse = 0;
+    for _ in 0..600 {
+        let graph = random(&mut rng);
+        let joined = join_concats(&graph, &LoweringOptions::default(), &Options::default()).graph;
+        let (found, least) = (quick(&joined).expect("a plan"), least_in_place(&joined));
+        if found != least {
+            worse += 1;
+            eprintln!("{found} {least}\n{}", text::print(&joined));
+        }
+    }
+    assert_eq!(worse, 0);
 }
 
 /// All that can be chosen about a node, each independent of the others.

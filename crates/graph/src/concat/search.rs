@@ -140,7 +140,7 @@ impl Search<'_, '_> {
         let all = alternatives.iter().map(|choices| choices.len() + 1);
         let all = all.fold(self.graph.nodes().len(), usize::saturating_mul);
         if all <= MOST_NODES {
-            self.all(&alternatives, &mut Vec::new());
+            self.all(&alternatives, &Layouts::of(self.graph, self.aliases), &mut Vec::new());
         }
         all <= MOST_NODES
     }
@@ -156,11 +156,18 @@ impl Search<'_, '_> {
                 }
             }
         }
-        for candidate in candidates {
-            self.toggle(candidate);
-        }
-        for choice in candidates.iter().flat_map(Candidate::fewer) {
-            self.replace(&choice);
+        let cost = |search: &Self| search.best.as_ref().map(|best| best.cost);
+        loop {
+            let before = cost(self);
+            for candidate in candidates {
+                self.toggle(candidate);
+            }
+            for choice in candidates.iter().flat_map(Candidate::fewer) {
+                self.replace(&choice);
+            }
+            if cost(self) == before || !self.goes_on() {
+                break;
+            }
         }
         let copies = views::outlasting(self.graph, self.aliases, self.lowering);
         self.copy(&copies);
@@ -277,19 +284,22 @@ impl Search<'_, '_> {
         Some((arena, moved_bytes(&graph, &self.lowering.kernels)))
     }
 
-    /// Tries every combination that begins like this.
-    fn all(&mut self, left: &[Vec<Choice>], begun: &mut Vec<Choice>) {
+    /// Tries every combination that begins like this. What is refused is as good as not chosen.
+    fn all(&mut self, left: &[Vec<Choice>], layouts: &Layouts<'_>, begun: &mut Vec<Choice>) {
         let Some((first, rest)) = left.split_first() else {
             if (self.pulse)().is_continue() {
                 self.consider(begun.clone(), false);
             }
             return;
         };
-        self.all(rest, begun);
+        self.all(rest, layouts, begun);
         for choice in first {
-            begun.push(choice.clone());
-            self.all(rest, begun);
-            begun.pop();
+            let mut taken = layouts.clone();
+            if taken.take(choice) {
+                begun.push(choice.clone());
+                self.all(rest, &taken, begun);
+                begun.pop();
+            }
         }
     }
 

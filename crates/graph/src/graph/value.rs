@@ -7,6 +7,10 @@ use crate::shape::{Elements, Shape};
 
 /// A tensor. Written once, by a node or from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each said by a word of its own"
+)]
 pub struct Value {
     /// Any text, but not empty; no two values have the same.
     pub name: String,

@@ -75,6 +75,10 @@ pub(super) enum Statement {
 
 /// A value with its type and what else is said of it.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, each said by a word of its own"
+)]
 pub(super) struct Declaration {
     pub(super) name: Name,
     pub(super) role: Role,
