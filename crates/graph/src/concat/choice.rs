@@ -5,8 +5,8 @@
 
 use plimsoll::{ValueId, View};
 
-use super::{Parts, check_rows, in_a_row, made_as, parts, row_views};
-use crate::graph::{Aliases, Graph, GraphBuilder, GraphError, Kernels, NodeId};
+use super::{check_rows, in_a_row, made_as, row_views};
+use crate::graph::{Aliases, Graph, GraphBuilder, GraphError, Kernels, NodeId, Parts, parts};
 
 /// Something that is done otherwise than nodes do it by themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]

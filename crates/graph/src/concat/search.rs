@@ -12,8 +12,8 @@ use std::ops::ControlFlow;
 use plimsoll::{Options, Pulse, Role, ValueId, arena_bytes};
 
 use super::choice::{Choice, Layouts};
-use super::{Candidate, Parts, candidates, made_as, moved_bytes, parts, views};
-use crate::graph::{Aliases, Graph, NodeId};
+use super::{Candidate, candidates, made_as, moved_bytes, views};
+use crate::graph::{Aliases, Graph, NodeId, Parts, parts};
 use crate::scheduled::{LoweringOptions, ScheduledGraph};
 
 /// How many plans are made to find out what to choose.
@@ -106,7 +106,7 @@ enum Inputs {
 
 /// Of which values all splits, slices and repetitions are rows. A view keeps what it is a part of.
 #[derive(Clone, Copy)]
-enum Rows {
+enum Strided {
     None,
     /// Of those that are not in the arena.
     Outside,
@@ -133,7 +133,7 @@ impl Search<'_, '_> {
     /// Tries all combinations, if there are few.
     fn run_all(&mut self, candidates: &[Candidate]) -> bool {
         self.consider(Vec::new(), false);
-        self.consider(self.alike(candidates, Inputs::All, Rows::All), true);
+        self.consider(self.alike(candidates, Inputs::All, Strided::All), true);
         let copies = views::copyable(self.graph, self.aliases, self.lowering);
         let mut alternatives: Vec<Vec<Choice>> = candidates.iter().map(Candidate::all).collect();
         alternatives.extend(copies.into_iter().map(|copy| vec![copy]));
@@ -147,7 +147,7 @@ impl Search<'_, '_> {
 
     fn run(&mut self, candidates: &[Candidate]) {
         let mut tried: Vec<Vec<Choice>> = Vec::new();
-        for rows in [Rows::All, Rows::Outside, Rows::None] {
+        for rows in [Strided::All, Strided::Outside, Strided::None] {
             for inputs in [Inputs::All, Inputs::Computed, Inputs::Largest, Inputs::None] {
                 let choices = self.alike(candidates, inputs, rows);
                 if !tried.contains(&choices) && self.goes_on() {
@@ -194,7 +194,7 @@ impl Search<'_, '_> {
     }
 
     /// Every candidate as the same rules say, as far as those before it leave it open.
-    fn alike(&self, candidates: &[Candidate], inputs: Inputs, rows: Rows) -> Vec<Choice> {
+    fn alike(&self, candidates: &[Candidate], inputs: Inputs, rows: Strided) -> Vec<Choice> {
         let mut layouts = Layouts::of(self.graph, self.aliases);
         let mut choices = Vec::new();
         for candidate in candidates {
@@ -228,16 +228,16 @@ impl Search<'_, '_> {
     }
 
     /// Whether the outputs of a node that is no concat are to be rows of its input.
-    fn takes(&self, candidate: &Candidate, rows: Rows) -> bool {
+    fn takes(&self, candidate: &Candidate, rows: Strided) -> bool {
         let outside = || {
             let input = self.graph.node(candidate.node).reads().next();
             let root = input.map(|input| self.graph.value(self.aliases.resolve(input).root));
             root.is_some_and(|root| root.role != Role::Temporary && !self.options.place.inputs)
         };
         match rows {
-            Rows::None => false,
-            Rows::Outside => outside(),
-            Rows::All => true,
+            Strided::None => false,
+            Strided::Outside => outside(),
+            Strided::All => true,
         }
     }
 

@@ -19,8 +19,7 @@ use plimsoll_pack::Span;
 
 use super::error::GraphError;
 use super::{Alias, Aliases, Folds, Graph, NodeId};
-use crate::concat::copied;
-use crate::graph::order_of;
+use crate::graph::{copied, order_of};
 
 /// The nodes that each node waits for, by node; sorted, without repetition.
 #[derive(Clone, Debug)]

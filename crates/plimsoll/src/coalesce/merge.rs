@@ -99,7 +99,7 @@ impl Deciding<'_, '_> {
         let extent = |side: Side| extent(all(side));
         let (Some(olds), Some(news)) = (extent(fit.old), extent(fit.new)) else { return false };
         let near = |(span, live): (Span, LiveRange)| {
-            move |need: &LiveSpan| need.span.meets(span) && need.live.meets(live)
+            move |live_span: &LiveSpan| live_span.span.meets(span) && live_span.live.meets(live)
         };
         let olds_near: Vec<LiveSpan> = all(fit.old).filter(near(news)).collect();
         let news_near: Vec<LiveSpan> = all(fit.new).filter(near(olds)).collect();
@@ -118,9 +118,9 @@ impl Deciding<'_, '_> {
     /// Puts both families into one, the smaller into the larger; a head that is more than temporary
     /// stays one.
     fn merge(&mut self, fit: &Fit) {
-        let needs = |side: Side| self.alias_sets.live_spans[side.head.index()].len();
+        let live_spans = |side: Side| self.alias_sets.live_spans[side.head.index()].len();
         let bound = self.validated.values[fit.old.head.index()].role != Role::Temporary;
-        let (stays, goes) = if bound || needs(fit.old) >= needs(fit.new) {
+        let (stays, goes) = if bound || live_spans(fit.old) >= live_spans(fit.new) {
             (fit.old, fit.new)
         } else {
             (fit.new, fit.old)
@@ -134,8 +134,8 @@ impl Deciding<'_, '_> {
             self.alias_sets.member[root.index()].0 = stays.head;
         }
         self.alias_sets.joined[to].append(&mut roots);
-        let mut needs = std::mem::take(&mut self.alias_sets.live_spans[from]);
-        self.alias_sets.live_spans[to].append(&mut needs);
+        let mut live_spans = std::mem::take(&mut self.alias_sets.live_spans[from]);
+        self.alias_sets.live_spans[to].append(&mut live_spans);
         self.alias_sets.align[to] =
             common_multiple(self.alias_sets.align[to], self.alias_sets.align[from]);
         self.open[from].clear();
@@ -152,29 +152,29 @@ impl Deciding<'_, '_> {
             let at = &mut self.alias_sets.member[root.index()].1;
             *at = at.saturating_add(side.up);
         }
-        for need in &mut self.alias_sets.live_spans[index] {
-            need.span = need.span.shifted(side.up);
+        for live_span in &mut self.alias_sets.live_spans[index] {
+            live_span.span = live_span.span.shifted(side.up);
         }
     }
 }
 
 /// Whether a step writes these bytes by another name than that of the output, which is not declared to
 /// be in place.
-fn is_other_write(step: StepId, output: ValueId, need: &LiveSpan) -> bool {
+fn is_other_write(step: StepId, output: ValueId, live_span: &LiveSpan) -> bool {
     let other = |touch: Touch| touch.step == step && touch.value != output;
-    need.touch.is_some_and(|touch| touch.kind == AccessKind::Write && other(touch))
+    live_span.touch.is_some_and(|touch| touch.kind == AccessKind::Write && other(touch))
 }
 
 /// A need of a family that is further up.
-fn moved(need: &LiveSpan, up: u64) -> LiveSpan {
-    LiveSpan { span: need.span.shifted(up), ..*need }
+fn moved(live_span: &LiveSpan, up: u64) -> LiveSpan {
+    LiveSpan { span: live_span.span.shifted(up), ..*live_span }
 }
 
 /// The bytes and the time of all of these, from the first to the last.
-fn extent(needs: impl Iterator<Item = LiveSpan> + Clone) -> Option<(Span, LiveRange)> {
-    let all: Vec<LiveSpan> = needs.collect();
+fn extent(live_spans: impl Iterator<Item = LiveSpan> + Clone) -> Option<(Span, LiveRange)> {
+    let all: Vec<LiveSpan> = live_spans.collect();
     let (start, end) = hull(&all)?;
-    let lo = all.iter().map(|need| need.span.lo).min()?;
-    let hi = all.iter().map(|need| need.span.hi).max()?;
+    let lo = all.iter().map(|live_span| live_span.span.lo).min()?;
+    let hi = all.iter().map(|live_span| live_span.span.hi).max()?;
     Some((Span::new(lo, hi), LiveRange::new(start, end)))
 }

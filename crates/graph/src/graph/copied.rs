@@ -10,8 +10,8 @@
 use plimsoll::{Layout, ValueId};
 use plimsoll_pack::Span;
 
-use super::{Part, Parts, parts};
-use crate::graph::{Aliases, Graph, NodeId};
+use super::parts::{Part, Parts, parts};
+use super::{Aliases, Graph, NodeId};
 use crate::op::Op;
 
 /// What a concat copies.
@@ -59,7 +59,7 @@ pub(crate) fn copied(graph: &Graph, aliases: &Aliases, id: NodeId) -> Option<Cop
 }
 
 /// Whether some parts of a concat can be written while others are left alone.
-pub(super) fn can_be_left(parts: &Parts) -> bool {
+pub(crate) fn can_be_left(parts: &Parts) -> bool {
     let stretches = parts.rows.checked_mul(parts.list.len() as u64);
     parts.rows == 1 || stretches.is_some_and(|stretches| stretches <= MOST_STRETCHES)
 }
