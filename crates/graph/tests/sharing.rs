@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 
 use plimsoll::verify::VerifiedPlan;
 use plimsoll::{
-    Access, Options, OrderEffort, Overwrite, Program, StepId, ValueId, ValueInfo, arena_bytes, plan,
+    Access, Options, OrderEffort, Overwrite, Program, StepId, ValueId, ValueInfo, arena_bytes,
+    plan, search_order,
 };
 use plimsoll_graph::testing::{Machine, class_kernel};
 use plimsoll_graph::{
@@ -199,6 +200,49 @@ fn quick(graph: &Graph) -> Option<u64> {
     let mut options = Options::default();
     options.pack.work = Some(0);
     arena_bytes(&program, &options, &mut || ControlFlow::Continue(())).ok()
+}
+
+/// An order in which the steps of a program can run.
+fn any_order(rng: &mut Rng, program: &ScheduledGraph<'_>) -> Vec<StepId> {
+    let mut order: Vec<StepId> = Vec::new();
+    while order.len() < program.steps() {
+        let steps = (0..program.steps()).map(StepId::new).filter(|step| !order.contains(step));
+        let is_ready = |step: &StepId| program.flows_from(*step).iter().all(|s| order.contains(s));
+        let ready: Vec<StepId> = steps.filter(is_ready).collect();
+        order.push(ready[rng.below(ready.len() as u64) as usize]);
+    }
+    order
+}
+
+#[test]
+fn no_order_of_what_is_shared_is_below_its_bound() {
+    let mut rng = Rng::new(11);
+    let (mut plans, mut met, mut parts) = (0, 0, 0);
+    for round in 0..500 {
+        let graph = random(&mut rng);
+        let mut options = Options::default();
+        options.align = [1, 16, 64, 128][round % 4];
+        let graph = join_concats(&graph, &LoweringOptions::default(), &options).graph;
+        let program = ScheduledGraph::new(&graph, &LoweringOptions::default()).expect("sizes");
+        for effort in [OrderEffort::Fast, OrderEffort::Default] {
+            let found = search_order(&program, &options, effort).expect("a valid program");
+            for _ in 0..6 {
+                let order = any_order(&mut rng, &program);
+                let ordered = options.clone().with_schedule(Some(order));
+                let plan = plan(&program, &ordered).unwrap_or_else(|error| panic!("{error}"));
+                let arena: u64 = plan.banks.iter().map(|bank| bank.bytes).sum();
+                assert!(found.arena_bound_bytes <= arena, "{found:?}\n{}", text::print(&graph));
+                let taken = plan.derivation.members.iter().zip(graph.value_ids());
+                let is_part = |value: ValueId| program.value(value).view_of.is_some();
+                let taken = taken.filter(|(member, value)| {
+                    member.is_some_and(|member| member.took_over.is_some()) && is_part(*value)
+                });
+                (plans, parts) = (plans + 1, parts + taken.count());
+                met += usize::from(found.arena_bound_bytes == arena);
+            }
+        }
+    }
+    assert!(parts > 400 && met > plans / 2, "{parts} {met} of {plans}");
 }
 
 /// A program in which some overwrites are not declared.
