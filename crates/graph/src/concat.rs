@@ -10,7 +10,7 @@
 //! are apart: parts of an inner axis. Then splits, slices and repetitions along an inner axis can be
 //! views as well. A concat of values that lie in a row in a larger output already, as in a dense
 //! block, is a view of that output. So the largest come first. Where not all inputs can be made in the
-//! output, or not all should be, a concat [copies the rest](copied).
+//! output, or not all should be, a concat copies the rest.
 //!
 //! It is not always better: the output is there from the first part on, and parts are needed as
 //! long as the output is. [`join_concats`] compares plans of [choices](Choice).
@@ -20,22 +20,20 @@
 //! that do not work in place either, whose nodes write bytes of their own, are left alone.
 
 mod choice;
-mod copied;
 mod recorded;
 mod search;
 mod views;
 
 pub use choice::Choice;
 use choice::Layouts;
-use copied::can_be_left;
-pub(crate) use copied::copied;
 use plimsoll::{AccessKind, Execution, Layout, Role, Storage, Strided, ValueId, View};
 pub use recorded::{JoinError, RecordedChoice, joined_as_recorded};
 pub(crate) use search::join_concats_watched;
 pub use search::{Joined, join_concats};
 
 use crate::graph::{
-    Aliases, End, Graph, GraphError, Kernels, Node, NodeId, Value, ValueFault, topological_order,
+    Aliases, End, Graph, GraphError, Kernels, Node, NodeId, Part, Parts, Value, ValueFault,
+    can_be_left, copied, is_bare, parts, topological_order,
 };
 use crate::op::{Cut, Op};
 use crate::scheduled::LoweringOptions;
@@ -303,72 +301,6 @@ fn reshaped(graph: &Graph, aliases: &Aliases, id: NodeId) -> Option<(ValueId, Va
     let same =
         node.outputs.len() == 1 && bytes(output).is_some() && bytes(output) == bytes(view.of);
     same.then_some((output, view.of))
-}
-
-/// The inputs of a concat, and where they are in the output.
-pub(crate) struct Parts {
-    /// How many rows each part has; one if the parts are stretches.
-    pub(crate) rows: u64,
-    /// From row to row.
-    stride: u64,
-    pub(crate) list: Vec<Part>,
-}
-
-/// An input of a concat.
-#[derive(Clone, Copy)]
-pub(crate) struct Part {
-    pub(crate) value: ValueId,
-    /// Its first byte in the output, and the bytes of each row.
-    pub(crate) offset: u64,
-    pub(crate) bytes: u64,
-}
-
-impl Parts {
-    fn view(&self, of: ValueId, part: &Part) -> View {
-        let rows = Strided { bytes: part.bytes, stride: self.stride };
-        View { of, offset: part.offset, rows: (self.rows > 1).then_some(rows) }
-    }
-}
-
-/// Whether nothing but the operands is declared of a node.
-fn is_bare(node: &Node) -> bool {
-    let Node { also_reads, scratch, overwrites, windows, after, elided, .. } = node;
-    let bare = also_reads.is_empty() && overwrites.is_empty() && windows.is_empty();
-    bare && scratch.is_none() && after.is_empty() && !*elided
-}
-
-/// The inputs of a concat and where they are in the output, as far as they are whole bytes.
-pub(crate) fn parts(graph: &Graph, id: NodeId) -> Option<Parts> {
-    let node = graph.node(id);
-    let Op::Concat { axis } = node.op else { return None };
-    if !is_bare(node) || node.outputs.len() != 1 {
-        return None;
-    }
-    let output = graph.value(node.outputs[0]?);
-    let rows: u64 = product(output.shape.known()?.get(..axis)?)?;
-    if rows == 0 || rows > Strided::MOST {
-        return None;
-    }
-    let mut list = Vec::with_capacity(node.inputs.len());
-    let mut bits = 0u64;
-    for input in &node.inputs {
-        let id = (*input)?;
-        let value = graph.value(id);
-        let elements = product(&value.shape.known()?)?;
-        let end = bits.checked_add((elements / rows).checked_mul(value.dtype.bits())?)?;
-        let whole = elements.is_multiple_of(rows) && (bits | end).is_multiple_of(8);
-        if value.dtype != output.dtype || elements == 0 || !whole {
-            return None;
-        }
-        list.push(Part { value: id, offset: bits / 8, bytes: (end - bits) / 8 });
-        bits = end;
-    }
-    let stride = bits / 8;
-    (output.native_size().known() == stride.checked_mul(rows)).then_some(Parts {
-        rows,
-        stride,
-        list,
-    })
 }
 
 /// The outputs of a split, a slice or a repetition as rows of the input.

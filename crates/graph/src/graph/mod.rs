@@ -14,6 +14,7 @@ mod fold;
 mod kernels;
 mod node;
 mod order;
+mod parts;
 mod value;
 
 use std::collections::HashMap;
@@ -27,6 +28,7 @@ pub use kernels::{BadSelector, Kernels, Preset, Selector, no_reuse, selected_nod
 pub use node::{End, Node, NodeId, Window};
 pub use order::{OrderError, order_by_names, topological_order};
 pub(crate) use order::{check_order, order_of, waits_of};
+pub(crate) use parts::{Part, Parts, can_be_left, copied, is_bare, parts};
 use plimsoll::{Execution, ValueId};
 pub use value::{Bytes, Value};
 

@@ -4,9 +4,8 @@ use plimsoll::{Access, AccessKind, Overwrite, StepId, Until, ValueId};
 
 use super::LoweringError;
 use super::size::Sizes;
-use crate::concat::copied;
 use crate::effect::Effect;
-use crate::graph::{Aliases, End, Folds, Graph, Node, NodeId, Window, read_through};
+use crate::graph::{Aliases, End, Folds, Graph, Node, NodeId, Window, copied, read_through};
 
 /// Lists of each step, one after another in one array.
 #[derive(Clone, Debug)]
