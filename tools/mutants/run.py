@@ -42,6 +42,12 @@ PROFILE = [
 ]
 
 
+def test_files(name):
+    """The tests of that name: a file, or a folder of several."""
+    for form in (f"*/tests/{name}.rs", f"*/tests/{name}/main.rs"):
+        yield from (ROOT / "crates").glob(form)
+
+
 def main():
     # Who is told to end leaves nothing running.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
@@ -116,7 +122,7 @@ def misfits(mutant):
     if times != 1:
         yield f"{mutant['id']}: does not apply: its text is {times} times in {mutant['file']}"
     for name in binaries(mutant["test"])[0]:
-        found = len(list((ROOT / "crates").glob(f"*/tests/{name}.rs")))
+        found = len(list(test_files(name)))
         if name != "lib" and found != 1:
             yield f"{mutant['id']}: there are {found} files tests/{name}.rs"
 
@@ -136,8 +142,8 @@ def command(mutant):
         if name == "lib":
             words += ["-p", package(crate), "--lib"]
         else:
-            (path,) = (ROOT / "crates").glob(f"*/tests/{name}.rs")
-            words += ["-p", package(path.parts[-3]), "--test", name]
+            (path,) = test_files(name)
+            words += ["-p", package(path.relative_to(ROOT / "crates").parts[0]), "--test", name]
     # A module that has become a crate is no longer part of the names of its tests.
     return [*words, "--", *(word.removeprefix(f"{crate}::") for word in filters)]
 

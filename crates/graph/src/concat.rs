@@ -10,7 +10,7 @@
 //! are apart: parts of an inner axis. Then splits, slices and repetitions along an inner axis can be
 //! views as well. A concat of values that lie in a row in a larger output already, as in a dense
 //! block, is a view of that output. So the largest come first. Where not all inputs can be made in the
-//! output, or not all should be, a concat [copies the rest](crate::graph::copied).
+//! output, or not all should be, a concat copies the rest.
 //!
 //! It is not always better: the output is there from the first part on, and parts are needed as
 //! long as the output is. [`join_concats`] compares plans of [choices](Choice).
@@ -33,7 +33,7 @@ pub use search::{Joined, join_concats};
 
 use crate::graph::{
     Aliases, End, Graph, GraphError, Kernels, Node, NodeId, Part, Parts, Value, ValueFault,
-    can_be_left, copied, parts, topological_order,
+    can_be_left, copied, is_bare, parts, topological_order,
 };
 use crate::op::{Cut, Op};
 use crate::scheduled::LoweringOptions;
@@ -309,7 +309,7 @@ fn row_views(graph: &Graph, id: NodeId) -> Option<Vec<(ValueId, View)>> {
     let of = (*node.inputs.first()?)?;
     let input = graph.value(of);
     let dims = input.shape.known()?;
-    if !node.is_bare() || input.bytes.is_some() {
+    if !is_bare(node) || input.bytes.is_some() {
         return None;
     }
     let bytes = |elements: u64| {

@@ -20,7 +20,9 @@ use std::fmt;
 use plimsoll::{AccessKind, Overwrite, Role, Storage, ValueId, View};
 use plimsoll_pack::Span;
 
-use crate::graph::{Aliases, Graph, GraphBuilder, GraphError, Kernels, NodeId, Window, parts};
+use crate::graph::{
+    self, Aliases, Graph, GraphBuilder, GraphError, Kernels, NodeId, Window, parts,
+};
 use crate::op::Op;
 
 /// An input and the output that takes over its bytes.
@@ -300,7 +302,7 @@ impl Donating<'_> {
         let name = || node.name.clone();
         let parts = parts(self.graph, id).filter(|parts| parts.rows == 1);
         let parts = parts.ok_or_else(|| DonationError::InnerAxis { node: name(), axis })?;
-        let span = |part: &crate::graph::Part| Span::new(part.offset, part.offset + part.bytes);
+        let span = |part: &graph::Part| Span::new(part.offset, part.offset + part.bytes);
         let own = span(&parts.list[index]);
         let end = parts.list.last().map_or(own.hi, |last| span(last).hi);
         let rest = match (own.lo, own.hi) {

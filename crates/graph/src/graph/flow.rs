@@ -18,8 +18,8 @@ use plimsoll::{Layout, Role, ValueId};
 use plimsoll_pack::Span;
 
 use super::error::GraphError;
-use super::{Alias, Aliases, Folds, Graph, NodeId};
-use crate::graph::{copied, order_of};
+use super::{Alias, Aliases, Folds, Graph, NodeId, copied};
+use crate::graph::order_of;
 
 /// The nodes that each node waits for, by node; sorted, without repetition.
 #[derive(Clone, Debug)]

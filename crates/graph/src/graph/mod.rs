@@ -8,7 +8,6 @@
 mod alias;
 mod builder;
 mod check;
-mod copied;
 mod error;
 mod flow;
 mod fold;
@@ -22,7 +21,6 @@ use std::collections::HashMap;
 
 pub use alias::{Alias, Aliases};
 pub use builder::GraphBuilder;
-pub(crate) use copied::{can_be_left, copied};
 pub use error::{GraphError, NodeFault, ValueFault};
 pub(crate) use flow::{Flow, cycle_error};
 pub(crate) use fold::{Folds, read_through};
@@ -30,7 +28,7 @@ pub use kernels::{BadSelector, Kernels, Preset, Selector, no_reuse, selected_nod
 pub use node::{End, Node, NodeId, Window};
 pub use order::{OrderError, order_by_names, topological_order};
 pub(crate) use order::{check_order, order_of, waits_of};
-pub(crate) use parts::{Part, Parts, parts};
+pub(crate) use parts::{Part, Parts, can_be_left, copied, is_bare, parts};
 use plimsoll::{Execution, ValueId};
 pub use value::{Bytes, Value};
 

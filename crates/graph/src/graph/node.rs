@@ -145,13 +145,6 @@ impl Node {
         self.outputs.iter().flatten().copied()
     }
 
-    /// Whether nothing but the operands is declared.
-    pub(crate) fn is_bare(&self) -> bool {
-        let Node { also_reads, scratch, overwrites, windows, after, elided, .. } = self;
-        let bare = also_reads.is_empty() && overwrites.is_empty() && windows.is_empty();
-        bare && scratch.is_none() && after.is_empty() && !*elided
-    }
-
     /// The window of an access, the default one if nothing is declared.
     pub(crate) fn window(&self, value: ValueId, kind: AccessKind) -> Window {
         let declared = self.windows.iter().find(|w| w.value == value && w.kind == kind);
