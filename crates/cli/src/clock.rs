@@ -31,7 +31,7 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
         _ => return Err(EXPECTED.to_owned()),
     };
     let number: f64 = text[..digits_end].parse().map_err(|_| EXPECTED)?;
-    let time = Duration::try_from_secs_f64(number * seconds).map_err(|_| "longer than we live")?;
+    let time = Duration::try_from_secs_f64(number * seconds).map_err(|_| "duration too large")?;
     if time.is_zero() { Err(EXPECTED.to_owned()) } else { Ok(time) }
 }
 
@@ -158,7 +158,7 @@ mod tests {
         {
             assert_eq!(parse(text), Err(EXPECTED.to_owned()), "{text}");
         }
-        assert_eq!(parse(&"9".repeat(30)), Err("longer than we live".to_owned()));
+        assert_eq!(parse(&"9".repeat(30)), Err("duration too large".to_owned()));
     }
 
     fn progress(arena_bytes: u64, lower_bound_bytes: u64) -> Progress {

@@ -250,7 +250,7 @@ impl Args {
             && let Some(value) = report.first_of_rows()
         {
             let name = plain(&program.value_name(value));
-            bail!("{source}: {name} is in rows that are apart, which this form has no words for");
+            bail!("{source}: {name} is a strided view, and this format cannot express strides");
         }
         for one in output.iter() {
             write(one, report, subject, device, told.clone())?;

@@ -404,6 +404,6 @@ fn output(value: &ValueInfoProto, scope: &Scope<'_, '_>) -> Result<TensorId, Onn
     match scope.find(value.name()) {
         Some(Known::Tensor(id)) => Ok(id),
         Some(Known::Text) => Err(OnnxError::tensor(value.name(), NO_TEXT)),
-        _ => Err(OnnxError::tensor(value.name(), "it is handed out, and nobody makes it")),
+        _ => Err(OnnxError::tensor(value.name(), "it is a graph output without a producer")),
     }
 }

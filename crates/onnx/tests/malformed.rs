@@ -240,7 +240,7 @@ fn names_that_do_not_fit_together_are_named() {
         fault_of(17, vec![node("", "Relu", &["gone"], &["y"])]),
         "node 0 (Relu): there is no tensor `gone`"
     );
-    assert_eq!(fault_of(17, vec![]), "tensor `y`: it is handed out, and nobody makes it");
+    assert_eq!(fault_of(17, vec![]), "tensor `y`: it is a graph output without a producer");
     let twice = || node("n", "Relu", &["x"], &["y"]);
     assert_eq!(
         fault_of(17, vec![twice(), twice()]),

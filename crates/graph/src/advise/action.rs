@@ -126,7 +126,7 @@ impl Action {
         Some(case)
     }
 
-    /// How much it asks of whoever does it: the fewer, the rather. Actions of the same kind have the
+    /// How much it asks of whoever does it: lower ranks are preferred. Actions of the same kind have the
     /// same rank.
     #[must_use]
     pub fn rank(&self) -> u8 {

@@ -20,7 +20,7 @@ use crate::shape::Elements;
 pub(super) fn elements(graph: &Graph, node: NodeId) -> Option<u64> {
     let node = graph.node(node);
     let is_cheap = match &node.op {
-        // With more operands it may be dropout, which draws lots.
+        // With more operands it may be dropout, which is random.
         Op::Unary => node.inputs.len() == 1,
         Op::Binary
         | Op::Variadic

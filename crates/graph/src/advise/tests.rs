@@ -83,7 +83,7 @@ fn a_cheap_value_is_made_again_instead_of_kept() {
 
 #[test]
 fn what_may_be_random_is_not_made_again() {
-    // An op on one tensor with more operands may be dropout, which draws lots.
+    // An op on one tensor with more operands may be dropout, which is random.
     let lines = WAITING.replace("relu(x)", "relu(x, w)");
     let kinds: Vec<u8> = advised(&settled(&lines)).iter().map(|(rank, ..)| *rank).collect();
     assert!(!kinds.contains(&10), "{kinds:?}");
