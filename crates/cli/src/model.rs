@@ -113,7 +113,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "NODES", value_delimiter = ',')]
     own_bytes: Vec<Selector>,
 
-    /// Nodes whose kernels read and write rows that are apart, though not all do, like Concat,Conv:0-9
+    /// Nodes whose kernels read and write strided rows, though not all do, like Concat,Conv:0-9
     #[arg(long, value_name = "NODES", value_delimiter = ',')]
     strided: Vec<Selector>,
 
@@ -138,7 +138,7 @@ fn parse_width(name: &str) -> Result<Width, String> {
 enum KernelSet {
     /// Views are free, and ops that can work in place do
     Standard,
-    /// The same, and every op reads and writes rows that are apart: parts of inner axes are views
+    /// The same, and every op reads and writes strided rows: parts of inner axes are views
     /// too
     Strided,
     /// Views are free; nothing works in place

@@ -668,7 +668,7 @@ fn rows_that_are_apart_are_refused_where_there_are_no_words_for_them() {
         assert_eq!(output.status.code(), Some(2), "{name}");
         let said = text(&output.stderr);
         let said = said.replace('"', "");
-        assert!(said.contains("a is in rows that are apart"), "{name}: {said}");
+        assert!(said.contains("a is in strided rows"), "{name}: {said}");
         assert!(!Path::new(&file).exists(), "{name}");
         stdout(&["plan", &model, "-o", &file]);
     }

@@ -54,7 +54,7 @@ pub enum TflmError {
     Banks(usize),
     /// The steps run in another order than that of the program.
     Order,
-    /// A value is in rows that are apart.
+    /// A value is in strided rows.
     Rows(String),
     /// A weight or a constant has a place.
     Weight(String),
@@ -103,7 +103,7 @@ impl fmt::Display for TflmError {
                 "the plan is for another order than that of the file, in which TFLite Micro runs",
             ),
             TflmError::Rows(name) => {
-                write!(f, "{name:?} is in rows that are apart, which TFLite Micro does not know")
+                write!(f, "{name:?} is in strided rows, which TFLite Micro does not know")
             }
             TflmError::Weight(name) => write!(
                 f,

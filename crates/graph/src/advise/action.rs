@@ -19,7 +19,7 @@ pub enum Action {
     InPlace,
     /// Let these nodes, of which nobody knows it, work in place.
     InPlaceAt(Vec<(NodeId, Overwrite)>),
-    /// Read and write rows that are apart, so that parts of inner axes are no copies.
+    /// Read and write strided rows, so that parts of inner axes are no copies.
     Strided,
     /// Do without the copies of concats.
     JoinConcats,

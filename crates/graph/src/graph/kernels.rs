@@ -21,7 +21,7 @@ pub struct Kernels {
     pub no_views: Vec<Selector>,
     /// Nodes whose outputs do not overwrite inputs, whatever the op.
     pub no_overwrites: Vec<Selector>,
-    /// Nodes that read and write rows that are apart, though not all do.
+    /// Nodes that read and write strided rows, though not all do.
     pub strided: Vec<Selector>,
 }
 
@@ -31,7 +31,7 @@ pub enum Preset {
     /// Views are free, and ops that can work in place do.
     #[default]
     Standard,
-    /// The same, and every op reads and writes rows that are apart: parts of inner axes are views.
+    /// The same, and every op reads and writes strided rows: parts of inner axes are views.
     Strided,
     /// Views are free; nothing works in place.
     Views,
@@ -65,7 +65,7 @@ impl Kernels {
         }
     }
 
-    /// The nodes that read and write rows that are apart, by node.
+    /// The nodes that read and write strided rows, by node.
     pub(crate) fn striding(&self, graph: &Graph) -> Vec<bool> {
         let mut nodes = vec![self.preset == Preset::Strided; graph.nodes().len()];
         for node in selected_nodes(graph, &self.strided) {

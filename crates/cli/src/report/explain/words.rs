@@ -44,7 +44,7 @@ pub(super) fn what(action: &Action, case: &Case, variants: &[Variant]) -> String
             let names: Vec<String> = nodes.iter().map(|(at, _)| node(at)).collect();
             format!("let {} work in place, if its kernel can", names.join(", "))
         }
-        Action::Strided => "read and write rows that are apart instead of copying them".to_owned(),
+        Action::Strided => "read and write strided rows instead of copying them".to_owned(),
         Action::JoinConcats => {
             "make the inputs of concats in their places in the output".to_owned()
         }
