@@ -11,7 +11,7 @@
 //! From a file to a verified plan:
 //!
 //! ```no_run
-//! let model = plimsoll_onnx::load("net.onnx")?;
+//! let model = plimsoll_onnx::load("net.onnx".as_ref())?;
 //! let graph = plimsoll_model::infer(&model, &plimsoll_model::Bindings::default())?.graph;
 //! let planned = plimsoll_graph::Case::new(graph).plan()?;
 //! println!("{} bytes", planned.arena_bytes());
