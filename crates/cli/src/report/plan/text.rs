@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use plimsoll::explain::{What, account, alive, peaks};
 use plimsoll::{Execution, Ordering, Program, ValueId};
-use plimsoll_graph::{Best, Graph, NodeId, Op};
+use plimsoll_graph::{Best, Choice, Graph, NodeId, Op};
 use plimsoll_pack::Limit;
 
 use super::{Boundaries, PlanReport, Split};
@@ -92,9 +92,9 @@ impl PlanReport<'_> {
                 count(limits, "size depends", "sizes depend", "on data; planned is the limit");
             line(out, "limits", &what)?;
         }
-        let Best { vanished, moved_bytes, moved_before, .. } = self.asked.best;
-        if !vanished.is_empty() {
-            let what = vanished_in_words(&self.asked.best.graph, vanished);
+        let Best { choices, moved_bytes, moved_before, .. } = self.asked.best;
+        if !choices.is_empty() {
+            let what = choices_in_words(&self.asked.best.graph, choices);
             let moved =
                 format!("{} instead of {}", size::short(*moved_bytes), size::short(*moved_before));
             line(out, "joined", &format!("{what}: copies move {moved} in a run"))?;
@@ -224,17 +224,28 @@ fn where_bytes_are(Split { inside, outside }: Split) -> String {
     }
 }
 
-/// How many concats are made in place, and how many other nodes are views of rows.
-fn vanished_in_words(graph: &Graph, vanished: &[NodeId]) -> String {
-    let is_concat = |node: &&NodeId| matches!(graph.node(**node).op, Op::Concat { .. });
-    let concats = vanished.iter().filter(is_concat).count();
-    let made = count(concats, "concat is", "concats are", "made in place");
-    let rows = count(vanished.len() - concats, "part is", "parts are", "in rows");
-    match (concats, vanished.len() - concats) {
-        (_, 0) => made,
-        (0, _) => rows,
-        _ => format!("{made}, {rows}"),
+/// What was chosen to share bytes.
+fn choices_in_words(graph: &Graph, choices: &[Choice]) -> String {
+    let is_concat = |node: NodeId| matches!(graph.node(node).op, Op::Concat { .. });
+    let (mut made, mut rows, mut partly, mut copied) = (0, 0, 0, 0);
+    for choice in choices {
+        *match choice {
+            Choice::Vanish(node) if is_concat(*node) => &mut made,
+            Choice::Vanish(_) => &mut rows,
+            Choice::Join(..) => &mut partly,
+            Choice::Copy(..) => &mut copied,
+        } += 1;
     }
+    let words = [
+        (made, "concat is", "concats are", "made in place"),
+        (partly, "concat is", "concats are", "made in place in part"),
+        (rows, "part is", "parts are", "in rows"),
+        (copied, "view is", "views are", "copied"),
+    ];
+    let said = words.into_iter().filter(|(number, ..)| *number > 0);
+    let said: Vec<String> =
+        said.map(|(number, one, many, rest)| count(number, one, many, rest)).collect();
+    said.join(", ")
 }
 
 /// Which order it is, and how far it is from the best that could be.
