@@ -11,8 +11,8 @@ use plimsoll::{
 };
 use plimsoll_graph::testing::{Machine, class_kernel};
 use plimsoll_graph::{
-    Best, Choice, Dtype, Graph, GraphBuilder, LoweringOptions, Node, NodeId, Op, RecordedChoice,
-    ScheduledGraph, Tries, Value, best, join_concats, joined_as_recorded, text,
+    Best, Choice, Dtype, Graph, GraphBuilder, Kernels, LoweringOptions, Node, NodeId, Op, Preset,
+    RecordedChoice, ScheduledGraph, Tries, Value, best, join_concats, joined_as_recorded, text,
 };
 use plimsoll_pack::testing::Rng;
 
@@ -114,6 +114,27 @@ fn one_input_is_made_in_place_and_another_copied() {
     assert_eq!((best.moved_before, best.moved_bytes), (576, 64));
     // The whole with what is kept, and not all three.
     assert_eq!(arena(&graph), 576 + 64);
+}
+
+#[test]
+fn rows_of_one_input_are_made_in_place_and_those_of_another_copied() {
+    let graph = read(
+        "plim 1\ninput x: u8[64]\na: u8[2, 128] = custom \"a\"(x)\n\
+         k: u8[2, 32] = slice{axis=1, start=96, len=32}(a)\nb: u8[2, 128] = custom \"b\"(x)\n\
+         y: u8[2, 160] = concat{axis=1}(k, b)\nz: u8[64] = custom \"z\"(y)\noutput z\n",
+    );
+    let mut lowering = LoweringOptions::default();
+    lowering.kernels = Kernels::new(Preset::Strided);
+    let joined = join_concats(&graph, &lowering, &Options::default());
+    let node = graph.producer(value(&graph, "y")).expect("a concat");
+    assert_eq!(joined.choices, [Choice::Join(node, vec![1])]);
+    // The slice and what the concat still copies of it.
+    assert_eq!((joined.moved_before, joined.moved), (64 + 320, 64 + 64));
+    let program = ScheduledGraph::new(&joined.graph, &lowering).expect("sizes are known");
+    let plan = plan(&program, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    // The whole, with what is kept of the last.
+    assert_eq!(plan.banks[0].bytes, 320 + 64);
+    execute(&graph, &program, &plan);
 }
 
 #[test]

@@ -5,7 +5,8 @@
 //! combinations all of them are tried; otherwise none, as many as possible, some rules that are the same
 //! for all nodes, and then one choice more, fewer or another in the best so far. The smallest arena counts, then the fewest bytes moved.
 //!
-//! Cost: at most [`MOST_PLANS`] plans, or plans of [`MOST_NODES`] nodes.
+//! Cost: at most as many plans as [`PLANS`] says, of [`NODES`] nodes together, or all combinations if
+//! their plans have at most [`MOST_NODES`].
 
 use std::ops::ControlFlow;
 
@@ -16,11 +17,14 @@ use super::{Candidate, candidates, made_as, moved_bytes, views};
 use crate::graph::{Aliases, Graph, NodeId, Parts, parts};
 use crate::scheduled::{LoweringOptions, ScheduledGraph};
 
-/// How many plans are made to find out what to choose.
-const MOST_PLANS: usize = 76;
+/// How many plans are made to find out what to choose: fewer for large graphs.
+const PLANS: std::ops::RangeInclusive<usize> = 24..=76;
+
+/// How many nodes these plans may have together.
+const NODES: usize = 40_000;
 
 /// How many plans are made to find out which views to copy.
-const MOST_COPIES: usize = 12;
+const MOST_COPIES: usize = 8;
 
 /// All combinations are tried where their plans have no more nodes than this together.
 const MOST_NODES: usize = 16_384;
@@ -59,13 +63,15 @@ pub(crate) fn join_concats_watched(
     candidates.retain(|candidate| !candidate.touches(graph, &aliases).any(boundary));
     let mut options = options.clone();
     options.pack.work = Some(0);
+    let most = (NODES / graph.nodes().len().max(1)).clamp(*PLANS.start(), *PLANS.end());
+    let aliases = &aliases;
     let mut search =
-        Search { graph, aliases: &aliases, lowering, options, plans: 0, pulse, best: None };
+        Search { graph, aliases, lowering, options, plans: 0, most, pulse, best: None };
     if !search.run_all(&candidates) {
         search.run(&candidates);
     }
     let choices = search.best.map_or(Vec::new(), |best| best.choices);
-    let (joined, choices) = chosen(graph, &aliases, lowering, &choices);
+    let (joined, choices) = chosen(graph, aliases, lowering, &choices);
     let vanished = choices.iter().filter_map(|choice| match choice {
         Choice::Vanish(node) => Some(*node),
         Choice::Join(..) | Choice::Copy(..) => None,
@@ -125,6 +131,8 @@ struct Search<'a, 'p> {
     lowering: &'a LoweringOptions,
     options: Options,
     plans: usize,
+    /// How many there may be.
+    most: usize,
     pulse: &'a mut Pulse<'p>,
     best: Option<Found>,
 }
@@ -175,7 +183,7 @@ impl Search<'_, '_> {
 
     /// The best so far with all of these copies, and with each of them more or fewer.
     fn copy(&mut self, copies: &[Choice]) {
-        let most = self.plans.max(MOST_PLANS) + MOST_COPIES;
+        let most = self.plans.max(self.most) + MOST_COPIES;
         let all = [self.chosen(), copies.to_vec()].concat();
         if !copies.is_empty() {
             self.consider(all, false);
@@ -260,7 +268,7 @@ impl Search<'_, '_> {
 
     /// Whether more plans may be made.
     fn goes_on(&mut self) -> bool {
-        self.plans < MOST_PLANS && (self.pulse)().is_continue()
+        self.plans < self.most && (self.pulse)().is_continue()
     }
 
     /// Plans with some choices, and keeps them if they are better; or as good, where that is enough.

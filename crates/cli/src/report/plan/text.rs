@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use plimsoll::explain::{What, account, alive, peaks};
 use plimsoll::{Execution, Ordering, Program, Totals, ValueId};
-use plimsoll_graph::{Best, Graph, NodeId, Op};
+use plimsoll_graph::{Best, Choice, Graph, NodeId, Op};
 use plimsoll_pack::Limit;
 
 use super::{Boundaries, PlanReport, Split};
@@ -121,7 +121,7 @@ impl PlanReport<'_> {
         let in_place = members.filter(|member| member.took_over.is_some()).count();
         let values = (0..self.program.values()).map(ValueId::new);
         let views = values.filter(|value| self.program.value(*value).view_of.is_some()).count();
-        let vanished = &self.asked.best.vanished;
+        let choices = &self.asked.best.choices;
         let mut parts = Vec::new();
         if in_place > 0 {
             parts.push(count(in_place, "is", "are", "written over an input"));
@@ -129,8 +129,8 @@ impl PlanReport<'_> {
         if views > 0 {
             parts.push(count(views, "is a part", "are parts", "of another"));
         }
-        if !vanished.is_empty() {
-            parts.push(vanished_in_words(&self.asked.best.graph, vanished));
+        if !choices.is_empty() {
+            parts.push(choices_in_words(&self.asked.best.graph, choices));
         }
         if parts.is_empty() { String::new() } else { format!("since {}", parts.join(", ")) }
     }
@@ -280,17 +280,28 @@ fn where_bytes_are(Split { inside, outside }: Split) -> String {
     }
 }
 
-/// How many concats are made in place, and how many other nodes are views of rows.
-fn vanished_in_words(graph: &Graph, vanished: &[NodeId]) -> String {
-    let is_concat = |node: &&NodeId| matches!(graph.node(**node).op, Op::Concat { .. });
-    let concats = vanished.iter().filter(is_concat).count();
-    let made = count(concats, "concat is", "concats are", "built in place");
-    let rows = count(vanished.len() - concats, "part is", "parts are", "strided views");
-    match (concats, vanished.len() - concats) {
-        (_, 0) => made,
-        (0, _) => rows,
-        _ => format!("{made}, {rows}"),
+/// What was chosen to share bytes.
+fn choices_in_words(graph: &Graph, choices: &[Choice]) -> String {
+    let is_concat = |node: NodeId| matches!(graph.node(node).op, Op::Concat { .. });
+    let (mut made, mut strided, mut partly, mut copied) = (0, 0, 0, 0);
+    for choice in choices {
+        *match choice {
+            Choice::Vanish(node) if is_concat(*node) => &mut made,
+            Choice::Vanish(_) => &mut strided,
+            Choice::Join(..) => &mut partly,
+            Choice::Copy(..) => &mut copied,
+        } += 1;
     }
+    let words = [
+        (made, "concat is", "concats are", "built in place"),
+        (partly, "concat is", "concats are", "built in place in part"),
+        (strided, "part is", "parts are", "strided views"),
+        (copied, "view is", "views are", "copied"),
+    ];
+    let said = words.into_iter().filter(|(number, ..)| *number > 0);
+    let said: Vec<String> =
+        said.map(|(number, one, many, rest)| count(number, one, many, rest)).collect();
+    said.join(", ")
 }
 
 /// Which order it is, and how far it is from the best that could be.
