@@ -24,7 +24,7 @@ pub struct Options {
     /// How many rules run at once. The answer does not depend on it.
     pub threads: usize,
     /// What to do when the rules leave a gap to the bound. Rules that were asked for by name stay
-    /// alone, whatever the effort, unless reordering or search is among them.
+    /// alone, whatever the effort, unless reordering, repair or search is among them.
     pub effort: Effort,
     /// The work to put into that, if it is not to be the effort's own.
     pub work: Option<u64>,
@@ -212,7 +212,7 @@ pub fn solve_watched(problem: &Problem, options: &Options, watch: &mut Watch<'_>
     let mut limit = Limit::Rules;
     let search_work = options.work.unwrap_or(options.effort.work());
     let ways = Ways::asked(&options.algorithms);
-    let go_on = (ways.reordering || ways.search) && !watched.is_stopped();
+    let go_on = ways.any() && !watched.is_stopped();
     if best.arena_bytes > lower_bound.bytes && go_on {
         let goal = lower_bound.bytes;
         let better =
@@ -228,6 +228,7 @@ pub fn solve_watched(problem: &Problem, options: &Options, watch: &mut Watch<'_>
         won_by = match better.way {
             Way::Given => won_by,
             Way::Reordering => Algorithm::Reordering,
+            Way::Repair => Algorithm::Repair,
             Way::Search => Algorithm::Search,
         };
     }
