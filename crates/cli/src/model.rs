@@ -380,9 +380,10 @@ impl Lowering {
         let lowering = self.options();
         let mut pulse = || clock.tick(|| "searching for an order".to_owned());
         let tries = self.tries(options);
-        let best = best_watched(&loaded.graph, &lowering, options, tries, &mut pulse);
-        let best = best.map_err(|error| self.blamed(&error, source))?;
-        loaded.graph.clone_from(&best.graph);
+        let graph = std::mem::take(&mut loaded.graph);
+        let best = best_watched(graph, &lowering, options, tries, &mut pulse);
+        let mut best = best.map_err(|error| self.blamed(&error, source))?;
+        loaded.graph = std::mem::take(&mut best.graph);
         loaded.join_corners(&lowering.kernels, &best.vanished, source)?;
         Ok(best)
     }

@@ -6,7 +6,7 @@
 use anyhow::{Result, anyhow};
 use clap::Args;
 use plimsoll::verify::VerifiedPlan;
-use plimsoll::{NoRoom, Options, PlanError, Told, plan_watched};
+use plimsoll::{NoRoom, Options, Plan, PlanError, Told, checked, plan_watched};
 use plimsoll_graph::{Best, ScheduledGraph};
 use serde_json::json;
 
@@ -106,7 +106,10 @@ impl Improved<'_> {
         program: &ScheduledGraph<'_>,
         clock: &mut Clock,
     ) -> Result<Result<Planned, Box<NoRoom>>> {
-        self.plan_with(program, &self.subject.options, clock)
+        match &self.best.plan {
+            Some(plan) => self.settled(program, checked(program, Plan::clone(plan))),
+            None => self.plan_with(program, &self.subject.options, clock),
+        }
     }
 
     /// The same with other options.
@@ -116,8 +119,17 @@ impl Improved<'_> {
         options: &Options,
         clock: &mut Clock,
     ) -> Result<Result<Planned, Box<NoRoom>>> {
-        let Subject { source, lowering, loaded, choices, .. } = &self.subject;
         let planned = plan_watched(program, options, &mut |progress| clock.look(progress));
+        self.settled(program, planned)
+    }
+
+    /// A plan with what is used at the corners of ranges.
+    fn settled(
+        &self,
+        program: &ScheduledGraph<'_>,
+        planned: Result<VerifiedPlan, PlanError>,
+    ) -> Result<Result<Planned, Box<NoRoom>>> {
+        let Subject { source, lowering, loaded, choices, .. } = &self.subject;
         match planned {
             Ok(plan) => {
                 let corners = lowering.used_at_corners(loaded, program, &plan, source)?;

@@ -28,8 +28,7 @@ use plimsoll::{
 pub use told::{JoinError, joined_as_told};
 
 use crate::graph::{
-    Aliases, End, Graph, GraphBuilder, GraphError, Kernels, Node, NodeId, Value, ValueFault,
-    topological_order,
+    Aliases, End, Graph, GraphError, Kernels, Node, NodeId, Value, ValueFault, topological_order,
 };
 use crate::op::{Cut, Op};
 use crate::scheduled::{LoweringOptions, ScheduledGraph};
@@ -37,6 +36,10 @@ use crate::shape::product;
 
 /// How many plans are made to find out which concats to do without.
 const MOST_PLANS: usize = 64;
+
+/// After so many plans that were no better than the best, no more are made: the largest concats come
+/// first, and the rest matters less and less.
+const PATIENCE: usize = 8;
 
 /// A graph without some of its copies.
 #[derive(Clone, Debug)]
@@ -73,14 +76,21 @@ pub(crate) fn join_concats_watched(
     let boundary = |value: &ValueId| !options.place.outputs && graph.outputs().contains(value);
     let mut candidates = sized_candidates(graph, lowering);
     candidates.retain(|node| !touched(graph, *node).any(|value| boundary(&value)));
+    if candidates.is_empty() {
+        let moved = moved_bytes(graph, &lowering.kernels);
+        let graph = graph.clone();
+        return Joined { graph, vanished: Vec::new(), moved_before: moved, moved };
+    }
     let mut chosen = Vec::new();
-    let mut best = comparing.cost(&chosen);
-    let all = comparing.cost(&candidates);
+    let mut best = comparing.cost(&chosen, None);
+    let all = comparing.cost(&candidates, best);
     if all.is_some() && (best.is_none() || all <= best) {
         (chosen, best) = (candidates.clone(), all);
     }
+    let mut last_better = comparing.plans;
     for candidate in candidates {
-        if comparing.plans >= MOST_PLANS || (comparing.pulse)().is_break() {
+        let is_enough = comparing.plans >= MOST_PLANS.min(last_better + PATIENCE);
+        if is_enough || (comparing.pulse)().is_break() {
             break;
         }
         let mut toggled = chosen.clone();
@@ -88,9 +98,9 @@ pub(crate) fn join_concats_watched(
             Some(index) => drop(toggled.remove(index)),
             None => toggled.push(candidate),
         }
-        let cost = comparing.cost(&toggled);
+        let cost = comparing.cost(&toggled, best);
         if cost.is_some() && cost < best {
-            (chosen, best) = (toggled, cost);
+            (chosen, best, last_better) = (toggled, cost, comparing.plans);
         }
     }
     let kernels = &lowering.kernels;
@@ -119,19 +129,26 @@ struct Comparing<'a, 'p> {
 
 impl Comparing<'_, '_> {
     /// The arena without these concats, and the bytes that are moved; nothing if there is no plan.
-    fn cost(&mut self, chosen: &[NodeId]) -> Option<(u64, u64)> {
+    /// What is not better than the best so far may be given too large.
+    fn cost(&mut self, chosen: &[NodeId], best: Option<(u64, u64)>) -> Option<(u64, u64)> {
         self.plans += 1;
         let graph = without_concats(self.graph, &self.lowering.kernels, chosen).ok()?;
         let program = ScheduledGraph::new(&graph, self.lowering).ok()?;
+        let moved = moved_by(&graph, program.aliases());
+        let as_small = |(arena, least): (u64, u64)| arena + u64::from(moved <= least);
+        self.options.pack.below = best.map(as_small).filter(|_| self.options.banks.len() < 2);
         let arena = arena_bytes(&program, &self.options, self.pulse).ok()?;
-        Some((arena, moved_bytes(&graph, &self.lowering.kernels)))
+        Some((arena, moved))
     }
 }
 
 /// The bytes that steps which only move bytes write in a run, at the native width.
 #[must_use]
 pub fn moved_bytes(graph: &Graph, kernels: &Kernels) -> u64 {
-    let aliases = graph.aliases(kernels);
+    moved_by(graph, &graph.aliases(kernels))
+}
+
+fn moved_by(graph: &Graph, aliases: &Aliases) -> u64 {
     let moves = |node: &NodeId| {
         let runs = !graph.node(*node).elided && !aliases.is_pure_view(*node);
         runs && graph.native_effect(*node).copies
@@ -463,20 +480,17 @@ pub fn without_concats(
             elided[node.index()] = true;
         }
     }
-    let mut builder = GraphBuilder::from(graph);
-    for (value, view) in graph.value_ids().zip(views) {
-        builder.value_mut(value).view = view;
-    }
-    for (node, elided) in graph.node_ids().zip(elided) {
-        builder.node_mut(node).elided = elided;
-    }
-    let joined = builder.finish()?;
+    let joined = graph.sharing(&views, &elided)?;
     check_rows(graph, &joined, kernels)?;
     Ok(joined)
 }
 
 /// Whoever touches rows that were none before knows strides, and rows end where an axis does.
 fn check_rows(before: &Graph, joined: &Graph, kernels: &Kernels) -> Result<(), GraphError> {
+    // Views that ops make are stretches.
+    if joined.values().iter().all(|value| value.view.is_none_or(|view| view.rows.is_none())) {
+        return Ok(());
+    }
     let (aliases, old) = (joined.aliases(kernels), before.aliases(kernels));
     let striding = kernels.striding(joined);
     let in_rows = |value: &ValueId| {

@@ -26,6 +26,10 @@ const PATIENCE: u32 = 12;
 const MOST_PAIRS: u64 = 40_000_000;
 /// Repair gets no better after so much work.
 const MOST_REPAIRING: u64 = 2_000_000_000;
+/// Where there are more sections than this, and repair ends more than a hundredth above the bound, search
+/// does not come closer unless it has this much work.
+const WIDE: usize = 1024;
+const FROM_AFAR: u64 = 100_000_000;
 /// Orders that are worth a start, by what they reach on the corpus.
 const STARTS: [Order; 7] = [
     Order::Urgency,
@@ -171,15 +175,17 @@ pub(crate) fn improve_watched(
         }
     }
     if arena > bound && work > 0 && ways.repair && !watched.is_stopped() {
-        let repaired =
-            repair(problem, sweep, &best.solution, bound, work.min(MOST_REPAIRING), watched);
+        let twice = work.saturating_mul(2).min(MOST_REPAIRING);
+        let repaired = repair(problem, sweep, &best.solution, bound, twice, watched);
         best.work = best.work.saturating_add(repaired.work);
         let found = repaired.solution.arena_bytes(problem);
         if found < arena {
             (best.solution, best.way, arena) = (repaired.solution, Way::Repair, found);
         }
     }
-    let go_on = arena > bound && work > 0 && !watched.is_stopped();
+    let is_far = arena - bound > bound / 100 && sweep.len() > WIDE && work < FROM_AFAR;
+    let is_left = !(is_far && best.way == Way::Repair && ways.repair);
+    let go_on = arena > bound && work > 0 && is_left && !watched.is_stopped();
     if go_on && ways.search && pairs(problem, sweep) <= MOST_PAIRS {
         let options = exact::Options { work, ..exact::Options::default() };
         let start = Some(&best.solution);

@@ -33,7 +33,7 @@ const MOST_MEETINGS: u64 = 1 << 24;
 /// Looking at an entry, with sorting, takes as long as so many units of work elsewhere.
 const ENTRY: u64 = 8;
 /// A capacity is tried for as long as it takes to look at all lists so many times, at first.
-const ROUNDS: u64 = 16;
+const ROUNDS: u64 = 8;
 /// After so many moves all counts are halved.
 const HALVING: u64 = 2000;
 /// Where a buffer is that is outside.
@@ -66,7 +66,8 @@ pub(crate) fn repair(
     }
     let mut moving = Moving::new(problem, sweep);
     let mut bytes = best.arena_bytes(problem);
-    let mut slice = (ROUNDS * ENTRY).saturating_mul(meetings.max(64));
+    let first_slice = (ROUNDS * ENTRY).saturating_mul(meetings.max(64));
+    let mut slice = first_slice;
     // How many quarters of the gap are left if the next capacity is reached.
     let mut quarters = 2;
     while bytes > goal && moving.work < work && !watched.is_stopped() {
@@ -78,10 +79,10 @@ pub(crate) fn repair(
             best = Solution::new(moving.offsets.clone());
             bytes = best.arena_bytes(problem);
             watched.found(bytes, moving.work);
-        } else if quarters == 2 {
-            quarters = 3;
+            (quarters, slice) = (2, first_slice);
         } else {
-            (quarters, slice) = (2, slice.saturating_mul(2));
+            // Half of the gap is tried once; a quarter of it for longer and longer.
+            (quarters, slice) = (3, slice.saturating_mul(2));
         }
     }
     watched.finished(moving.work);

@@ -45,13 +45,13 @@ pub use json::{
 };
 pub use labels::{Labels, ValueLabel};
 pub use options::{Apart, BankSpec, Boundary, Options, OptionsError};
-pub use order::{Ordering, compared_arena, order, order_watched};
-pub use pipeline::{arena_bytes, plan, plan_watched};
+pub use order::{Contender, Ordering, Orders, order, order_watched, orders_watched, smallest};
+pub use pipeline::{arena_bytes, checked, plan, plan_watched};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 pub use point::{LiveRange, Point};
 pub use program::{
     Access, AccessKind, Execution, Layout, Overwrite, Program, Role, Rows, Scratch, Storage, Until,
-    ValueInfo, View, root_of,
+    ValueInfo, View, root_of, roots_of,
 };
 pub use schedule::{OrderEffort, Pulse, Schedule, search_order};
 pub use shared::{SharedLayout, SharedLayoutError, SharedSlot};

@@ -19,7 +19,7 @@ use std::ops::ControlFlow;
 pub use action::{Action, Cost};
 pub use budget::{Fit, Reached, Refusal, fit};
 use plimsoll::verify::VerifiedPlan;
-use plimsoll::{Options, OrderEffort, PlanError, plan};
+use plimsoll::{Options, OrderEffort, PlanError, checked, plan};
 
 use crate::best::{Best, Tries, best};
 use crate::graph::Graph;
@@ -48,7 +48,10 @@ impl Case {
         let mut options = self.options.clone();
         options.schedule = best.ordering.as_ref().and_then(|ordering| ordering.steps.clone());
         options.order_bound_bytes = best.ordering.as_ref().map(|o| o.schedule.arena_bound_bytes);
-        let plan = plan(&program, &options)?;
+        let plan = match &best.plan {
+            Some(found) => checked(&program, found.as_ref().clone())?,
+            None => plan(&program, &options)?,
+        };
         Ok(Settled { case: self, best, plan })
     }
 

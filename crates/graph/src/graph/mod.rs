@@ -17,6 +17,7 @@ mod order;
 mod value;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 pub use alias::{Alias, Aliases};
 pub use builder::GraphBuilder;
@@ -27,19 +28,19 @@ pub use kernels::{BadSelector, Kernels, Preset, Selector, no_reuse, selected_nod
 pub use node::{End, Node, NodeId, Window};
 pub use order::{OrderError, order_by_names, topological_order};
 pub(crate) use order::{check_order, order_of, waits_of};
-use plimsoll::{Execution, ValueId};
+use plimsoll::{Execution, ValueId, View};
 pub use value::{Bytes, Value};
 
 use crate::effect::{Effect, Operand, effect};
 
 /// A checked graph.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
     values: Vec<Value>,
     nodes: Vec<Node>,
     outputs: Vec<ValueId>,
     execution: Execution,
-    names: HashMap<String, ValueId>,
+    names: Arc<HashMap<String, ValueId>>,
     producers: Vec<Option<NodeId>>,
 }
 
@@ -140,6 +141,23 @@ impl Graph {
         let inputs: Vec<_> = node.inputs.iter().map(operand).collect();
         let outputs: Vec<_> = node.outputs.iter().map(operand).collect();
         effect(&node.op, &inputs, &outputs)
+    }
+
+    /// The same graph with these views declared, by value, and these nodes elided, by node.
+    pub(crate) fn sharing(
+        &self,
+        views: &[Option<View>],
+        elided: &[bool],
+    ) -> Result<Graph, GraphError> {
+        let mut graph = self.clone();
+        graph.producers.fill(None);
+        for (value, view) in graph.values.iter_mut().zip(views) {
+            value.view = *view;
+        }
+        for (node, elided) in graph.nodes.iter_mut().zip(elided) {
+            node.elided = *elided;
+        }
+        check::check(graph)
     }
 
     /// The same at the native width.

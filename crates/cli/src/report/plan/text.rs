@@ -94,7 +94,7 @@ impl PlanReport<'_> {
         }
         let Best { vanished, moved_bytes, moved_before, .. } = self.asked.best;
         if !vanished.is_empty() {
-            let what = vanished_in_words(&self.asked.best.graph, vanished);
+            let what = vanished_in_words(self.program.graph(), vanished);
             let moved =
                 format!("{} instead of {}", size::short(*moved_bytes), size::short(*moved_before));
             line(out, "joined", &format!("{what}: copies move {moved} in a run"))?;
