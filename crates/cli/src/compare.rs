@@ -290,7 +290,10 @@ struct Way {
 impl Way {
     fn labels(&self) -> Vec<String> {
         let effort = match (self.algorithm, self.options.effort) {
-            (Some(Algorithm::Reordering | Algorithm::Search) | None, effort) => effort_name(effort),
+            (
+                Some(Algorithm::Reordering | Algorithm::Repair | Algorithm::Search) | None,
+                effort,
+            ) => effort_name(effort),
             (Some(_), _) => "rule",
         };
         vec![packer_name(self.algorithm), effort.to_owned()]

@@ -391,9 +391,10 @@ impl Lowering {
         let lowering = self.options();
         let mut pulse = || clock.tick(|| "searching for an order".to_owned());
         let tries = self.tries(options);
-        let improved = improve(&loaded.graph, &lowering, options, tries, &mut pulse);
-        let improved = improved.map_err(|error| self.blamed(&error, source))?;
-        loaded.graph.clone_from(&improved.best.graph);
+        let graph = std::mem::take(&mut loaded.graph);
+        let improved = improve(graph, &lowering, options, tries, &mut pulse);
+        let mut improved = improved.map_err(|error| self.blamed(&error, source))?;
+        loaded.graph = std::mem::take(&mut improved.best.graph);
         loaded.join_corners(&lowering.kernels, &improved.best.choices, source)?;
         Ok(improved)
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use plimsoll::verify::VerifiedPlan;
-use plimsoll::{NoRoom, Options, PlanError, Recorded, plan_watched};
+use plimsoll::{NoRoom, Options, Plan, PlanError, Recorded, plan_watched, verified};
 use plimsoll_graph::{Best, RecordedChoice, ScheduledGraph};
 use serde_json::json;
 
@@ -113,7 +113,10 @@ impl Improved<'_> {
         program: &ScheduledGraph<'_>,
         clock: &mut Clock,
     ) -> Result<Result<Planned, Box<NoRoom>>> {
-        self.plan_with(program, &self.subject.options, clock)
+        match &self.best.plan {
+            Some(plan) => self.settled(program, verified(program, Plan::clone(plan))),
+            None => self.plan_with(program, &self.subject.options, clock),
+        }
     }
 
     /// The same with other options.
@@ -123,8 +126,17 @@ impl Improved<'_> {
         options: &Options,
         clock: &mut Clock,
     ) -> Result<Result<Planned, Box<NoRoom>>> {
-        let Subject { source, lowering, loaded, choices, .. } = &self.subject;
         let planned = plan_watched(program, options, &mut |progress| clock.look(progress));
+        self.settled(program, planned)
+    }
+
+    /// A plan with what is used at the corners of ranges.
+    fn settled(
+        &self,
+        program: &ScheduledGraph<'_>,
+        planned: Result<VerifiedPlan, PlanError>,
+    ) -> Result<Result<Planned, Box<NoRoom>>> {
+        let Subject { source, lowering, loaded, choices, .. } = &self.subject;
         match planned {
             Ok(plan) => {
                 let corners = lowering.used_at_corners(loaded, program, &plan, source)?;

@@ -11,7 +11,7 @@ use std::fmt;
 use plimsoll::verify::violations;
 use plimsoll::{
     Access, Execution, Overwrite, Place, Plan, Program, Scratch, Slot, StepId, ValueId, ValueInfo,
-    root_of,
+    roots_of,
 };
 use plimsoll_pack::Span;
 
@@ -117,9 +117,9 @@ impl<'p, 'g> There<'p, 'g> {
     /// The plan with every value as large as it is here.
     fn plan(&self, plan: &Plan) -> Result<Plan, DoesNotHold> {
         let mut plan = plan.clone();
-        for value in (0..self.values()).map(ValueId::new) {
+        for (index, (root, layout)) in roots_of(self).into_iter().enumerate() {
+            let value = ValueId::new(index);
             let info = self.value(value);
-            let (root, layout) = root_of(self, value);
             let (offset, planned) = (layout.first, self.planned.value(value).bytes);
             let bytes = info.bytes;
             if bytes > planned {

@@ -2,14 +2,15 @@
 //! arena is not larger for it.
 //!
 //! A search minimises the bytes alive, and a packing can make more of them. So what was found is
-//! held against the graph as it is by what counts: the arena.
+//! held against the graph as it is by what counts: the arena. Where kernels know strides there is more
+//! to choose from, and a choice can go wrong: so what would be chosen without strides is a candidate too.
 
 use std::ops::ControlFlow;
 
-use plimsoll::{Options, OrderEffort, Ordering, Pulse, compared_arena, order_watched};
+use plimsoll::{Contender, Options, OrderEffort, Ordering, Plan, Pulse, orders_watched, smallest};
 
-use crate::concat::{Choice, join_concats_watched, moved_bytes};
-use crate::graph::{Graph, NodeId};
+use crate::concat::{Choice, Joined, join_concats_watched, moved_bytes};
+use crate::graph::{Graph, NodeId, Preset};
 use crate::scheduled::{LoweringError, LoweringOptions, ScheduledGraph};
 
 /// What is tried to make a graph's arena smaller.
@@ -36,6 +37,9 @@ pub struct Best {
     pub moved_bytes: u64,
     /// The same with every copy.
     pub moved_before: u64,
+    /// The plan of the graph in that order, to be [verified](plimsoll::verified); `None` if there is
+    /// none.
+    pub plan: Option<Box<Plan>>,
 }
 
 /// Tries what can be tried, and keeps what makes the arena smaller, or as small with fewer copies.
@@ -45,69 +49,94 @@ pub fn best(
     options: &Options,
     tries: Tries,
 ) -> Result<Best, LoweringError> {
-    best_watched(graph, lowering, options, tries, &mut || ControlFlow::Continue(()))
+    best_watched(graph.clone(), lowering, options, tries, &mut || ControlFlow::Continue(()))
 }
 
 /// The same, while somebody is asked now and then whether to go on; what was found by then is kept.
 pub fn best_watched(
-    graph: &Graph,
+    graph: Graph,
     lowering: &LoweringOptions,
     options: &Options,
     tries: Tries,
     pulse: &mut Pulse<'_>,
 ) -> Result<Best, LoweringError> {
-    let (ordering, bytes) = ordered(graph, lowering, options, tries, pulse)?;
-    let moved = moved_bytes(graph, &lowering.kernels);
-    let plain = || Best {
-        graph: graph.clone(),
-        ordering,
-        choices: Vec::new(),
-        vanished: Vec::new(),
-        moved_bytes: moved,
-        moved_before: moved,
-    };
-    if !tries.join || pulse().is_break() {
-        return Ok(plain());
+    let moved = moved_bytes(&graph, &lowering.kernels);
+    let mut joined: Vec<Joined> = Vec::new();
+    for kernels in if tries.join { kernels_to_try(lowering) } else { Vec::new() } {
+        if pulse().is_break() {
+            break;
+        }
+        let one = join_concats_watched(&graph, &kernels, options, pulse);
+        if !one.choices.is_empty() && joined.iter().all(|other| other.choices != one.choices) {
+            joined.push(one);
+        }
     }
-    let joined = join_concats_watched(graph, lowering, options, pulse);
-    if joined.choices.is_empty() {
-        return Ok(plain());
-    }
-    let (other, joined_bytes) = ordered(&joined.graph, lowering, options, tries, pulse)?;
-    let worse = match (joined_bytes, bytes) {
-        (Some(joined), Some(plain)) => joined > plain,
-        (joined, _) => joined.is_none(),
-    };
-    if worse {
-        return Ok(plain());
-    }
-    Ok(Best {
-        graph: joined.graph,
-        ordering: other,
-        choices: joined.choices,
-        vanished: joined.vanished,
-        moved_bytes: joined.moved,
-        moved_before: joined.moved_before,
-    })
+    // On a tie the first is taken: the one that moves least.
+    let (choices, vanished) = (Vec::new(), Vec::new());
+    joined.push(Joined { graph, choices, vanished, moved_before: moved, moved });
+    joined.sort_by_key(|one| one.moved);
+    let (winner, ordering, plan) = compared(&joined, lowering, options, tries, pulse)?;
+    let Joined { graph, choices, vanished, moved_before, moved } = joined.swap_remove(winner);
+    Ok(Best { graph, ordering, choices, vanished, moved_bytes: moved, moved_before, plan })
 }
 
-/// The best order of a graph, if one is searched for, and its arena, if there is a plan.
-fn ordered(
-    graph: &Graph,
+/// With which kernels copies to do without are chosen: with those at hand, and, where they know
+/// strides, with those that do not.
+fn kernels_to_try(lowering: &LoweringOptions) -> Vec<LoweringOptions> {
+    let mut tried = vec![lowering.clone()];
+    let kernels = &lowering.kernels;
+    if kernels.preset == Preset::Strided || !kernels.strided.is_empty() {
+        let mut plain = lowering.clone();
+        plain.kernels.strided.clear();
+        if plain.kernels.preset == Preset::Strided {
+            plain.kernels.preset = Preset::Standard;
+        }
+        tried.push(plain);
+    }
+    tried
+}
+
+/// The graph with the smallest arena, each in all orders that are worth it: which it is, what came of
+/// the search for its order, and its plan, if there is one.
+fn compared(
+    graphs: &[Joined],
     lowering: &LoweringOptions,
     options: &Options,
     tries: Tries,
     pulse: &mut Pulse<'_>,
-) -> Result<(Option<Ordering>, Option<u64>), LoweringError> {
-    let program = ScheduledGraph::new(graph, lowering)?;
-    if let Some(effort) = tries.order
+) -> Result<(usize, Option<Ordering>, Option<Box<Plan>>), LoweringError> {
+    let programs: Result<Vec<ScheduledGraph<'_>>, _> =
+        graphs.iter().map(|one| ScheduledGraph::new(&one.graph, lowering)).collect();
+    let programs = programs?;
+    let (mut all, mut contenders, mut whose) = (Vec::new(), Vec::new(), Vec::new());
+    for (index, program) in programs.iter().enumerate() {
         // What is no valid program has no other order, and its plan says what is wrong.
-        && let Ok(Some(ordering)) = order_watched(&program, options, effort, pulse)
-    {
-        let arena = ordering.arena_bytes;
-        return Ok((Some(ordering), arena));
+        let effort = tries.order;
+        let orders = effort.map(|effort| orders_watched(program, options, effort, pulse));
+        let orders = orders.and_then(Result::ok).flatten();
+        let first = contenders.len();
+        match &orders {
+            Some(orders) => contenders.extend(orders.contenders(program, options)),
+            None => contenders.push(Contender { program, options: options.clone(), estimate: 0 }),
+        }
+        whose.extend((first..contenders.len()).map(|at| (index, at - first)));
+        all.push(orders);
     }
-    Ok((None, compared_arena(&program, options, pulse)))
+    let Some((at, plan)) = smallest(&contenders, pulse) else {
+        // The graph as it is says what is wrong.
+        let unchanged = graphs.iter().position(|one| one.choices.is_empty()).unwrap_or(0);
+        let ordering = all.swap_remove(unchanged).map(|orders| orders.chosen(None));
+        return Ok((unchanged, ordering, None));
+    };
+    let (index, order) = whose[at];
+    match all.swap_remove(index) {
+        None => Ok((index, None, Some(Box::new(plan)))),
+        Some(orders) => {
+            let mut ordering = orders.chosen(Some((order, plan)));
+            let plan = ordering.plan.take();
+            Ok((index, Some(ordering), plan))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -42,7 +42,10 @@ use crate::shape::product;
 /// The bytes that steps which only move bytes write in a run, at the native width.
 #[must_use]
 pub fn moved_bytes(graph: &Graph, kernels: &Kernels) -> u64 {
-    let aliases = graph.aliases(kernels);
+    moved_by(graph, &graph.aliases(kernels))
+}
+
+fn moved_by(graph: &Graph, aliases: &Aliases) -> u64 {
     let moves = |node: &NodeId| {
         let runs = !graph.node(*node).elided && !aliases.is_pure_view(*node);
         runs && graph.native_effect(*node).copies

@@ -11,7 +11,7 @@
 
 use std::ops::ControlFlow;
 
-use plimsoll::{Options, OrderEffort, PlanError, Pulse, VerifiedPlan, plan};
+use plimsoll::{Options, OrderEffort, PlanError, Pulse, VerifiedPlan, plan, verified};
 
 use crate::best::{Best, Tries, best_watched};
 use crate::graph::Graph;
@@ -50,8 +50,13 @@ impl Case {
     pub fn plan(self) -> Result<PlannedGraph, CaseError> {
         let Case { graph, lowering, options, tries, .. } = &self;
         let mut pulse = || ControlFlow::Continue(());
-        let Improved { best, options } = improve(graph, lowering, options, *tries, &mut pulse)?;
-        let plan = plan(&ScheduledGraph::new(&best.graph, lowering)?, &options)?;
+        let improved = improve(graph.clone(), lowering, options, *tries, &mut pulse)?;
+        let Improved { best, options } = improved;
+        let program = ScheduledGraph::new(&best.graph, lowering)?;
+        let plan = match &best.plan {
+            Some(found) => verified(&program, found.as_ref().clone())?,
+            None => plan(&program, &options)?,
+        };
         Ok(PlannedGraph { case: self, best, plan })
     }
 
@@ -74,7 +79,7 @@ pub struct Improved {
 
 /// Tries what makes the arena smaller, while somebody is asked now and then whether to go on.
 pub fn improve(
-    graph: &Graph,
+    graph: Graph,
     lowering: &LoweringOptions,
     options: &Options,
     tries: Tries,

@@ -1,18 +1,21 @@
-//! From a good packing to a better one: new orders for first fit, then exact search.
+//! From a good packing to a better one: new orders for first fit, repair, then exact search.
 //!
 //! - **Reordering.** Pack in some order by first fit; whatever ends above the bound goes to the front
 //!   of the order, everything else stays as it is; again. Those that hold up the peak are few, and
 //!   once they come first they are where they don't: on training graphs of thousands of buffers the
 //!   bound itself is often met after a handful of rounds (`pangu_2.6B`: one).
+//! - **Repair.** [`repair`](crate::repair), from the best that there is: what ends too high is put
+//!   where it is least in the way, and what it was in the way of is put elsewhere.
 //! - **Search.** [`exact::minimise`], from the best that there is. It meets the bound on tight
 //!   memories, where no order does, and it proves bounds above the load.
 //!
-//! Both count work, of which an [`Effort`] allows so much; the answer never depends on the time that
+//! All count work, of which an [`Effort`] allows so much; the answer never depends on the time that
 //! it takes. Cost of a round: that of first fit.
 
 use crate::algorithm::{self, Algorithm, Order, Packing};
 use crate::exact;
 use crate::problem::{BufferId, Problem};
+use crate::repair::repair;
 use crate::solution::Solution;
 use crate::sweep::Sweep;
 use crate::watch::{Watched, nobody};
@@ -21,6 +24,12 @@ use crate::watch::{Watched, nobody};
 const PATIENCE: u32 = 12;
 /// The search keeps every pair of a buffer and a section of its life: at most so many.
 const MOST_PAIRS: u64 = 40_000_000;
+/// Repair gets no better after so much work.
+const MOST_REPAIRING: u64 = 2_000_000_000;
+/// Where there are more sections than this, and repair ends more than a hundredth above the bound, search
+/// does not come closer unless it has this much work.
+const WIDE: usize = 1024;
+const FROM_AFAR: u64 = 100_000_000;
 /// Orders that are worth a start, by what they reach on the corpus.
 const STARTS: [Order; 7] = [
     Order::Urgency,
@@ -61,7 +70,7 @@ impl Effort {
         }
     }
 
-    /// How much work that is, for each of the two ways.
+    /// How much work that is, for each of the ways.
     #[must_use]
     pub fn work(self) -> u64 {
         match self {
@@ -80,6 +89,8 @@ pub enum Way {
     Given,
     /// First fit in a new order.
     Reordering,
+    /// Putting out what is in the way of what ends too high.
+    Repair,
     /// Exact search.
     Search,
 }
@@ -88,14 +99,24 @@ pub enum Way {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ways {
     pub(crate) reordering: bool,
+    pub(crate) repair: bool,
     pub(crate) search: bool,
 }
 
 impl Ways {
-    /// Those that were asked for by name; both where nothing was.
+    /// Those that were asked for by name; all where nothing was.
     pub(crate) fn asked(algorithms: &[Algorithm]) -> Ways {
         let asked = |way| algorithms.is_empty() || algorithms.contains(&way);
-        Ways { reordering: asked(Algorithm::Reordering), search: asked(Algorithm::Search) }
+        Ways {
+            reordering: asked(Algorithm::Reordering),
+            repair: asked(Algorithm::Repair),
+            search: asked(Algorithm::Search),
+        }
+    }
+
+    /// Whether there is any.
+    pub(crate) fn any(self) -> bool {
+        self.reordering || self.repair || self.search
     }
 }
 
@@ -110,7 +131,7 @@ pub struct Improved {
     pub way: Way,
     /// Whether more work could change anything.
     pub more_to_try: bool,
-    /// The work of both ways.
+    /// The work of all ways.
     pub work: u64,
 }
 
@@ -123,8 +144,8 @@ pub fn improve(
     bound: u64,
     work: u64,
 ) -> Improved {
-    let both = Ways::asked(&[]);
-    improve_watched(problem, sweep, given, bound, work, both, &mut Watched::new(&mut nobody, bound))
+    let all = Ways::asked(&[]);
+    improve_watched(problem, sweep, given, bound, work, all, &mut Watched::new(&mut nobody, bound))
 }
 
 /// The same by some ways only, while somebody watches.
@@ -153,7 +174,18 @@ pub(crate) fn improve_watched(
             (best.solution, best.way, arena) = (packing.solution, Way::Reordering, found);
         }
     }
-    let go_on = arena > bound && work > 0 && !watched.is_stopped();
+    if arena > bound && work > 0 && ways.repair && !watched.is_stopped() {
+        let twice = work.saturating_mul(2).min(MOST_REPAIRING);
+        let repaired = repair(problem, sweep, &best.solution, bound, twice, watched);
+        best.work = best.work.saturating_add(repaired.work);
+        let found = repaired.solution.arena_bytes(problem);
+        if found < arena {
+            (best.solution, best.way, arena) = (repaired.solution, Way::Repair, found);
+        }
+    }
+    let is_far = arena - bound > bound / 100 && sweep.len() > WIDE && work < FROM_AFAR;
+    let is_left = !(is_far && best.way == Way::Repair && ways.repair);
+    let go_on = arena > bound && work > 0 && is_left && !watched.is_stopped();
     if go_on && ways.search && pairs(problem, sweep) <= MOST_PAIRS {
         let options = exact::Options { work, ..exact::Options::default() };
         let start = Some(&best.solution);

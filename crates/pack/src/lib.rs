@@ -22,6 +22,7 @@ pub mod csv;
 pub mod exact;
 mod improve;
 mod problem;
+mod repair;
 mod solution;
 mod solve;
 mod sweep;

@@ -24,15 +24,23 @@ pub struct Options {
     /// How many rules run at once. The answer does not depend on it.
     pub threads: usize,
     /// What to do when the rules leave a gap to the bound. Rules that were asked for by name stay
-    /// alone, whatever the effort, unless reordering or search is among them.
+    /// alone, whatever the effort, unless reordering, repair or search is among them.
     pub effort: Effort,
     /// The work to put into that, if it is not to be the effort's own.
     pub work: Option<u64>,
+    /// Only an arena below this is of any use: where the bound is not, one rule is enough.
+    pub below: Option<u64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { algorithms: Vec::new(), threads: 1, effort: Effort::default(), work: None }
+        Options {
+            algorithms: Vec::new(),
+            threads: 1,
+            effort: Effort::default(),
+            work: None,
+            below: None,
+        }
     }
 }
 
@@ -204,7 +212,9 @@ pub fn solve_watched(problem: &Problem, options: &Options, watch: &mut Watch<'_>
         };
     }
     let mut watched = Watched::new(watch, lower_bound.bytes);
-    let algorithms = worth_trying(problem, &options.algorithms);
+    let is_useless = options.below.is_some_and(|below| lower_bound.bytes >= below);
+    let mut algorithms = worth_trying(problem, &options.algorithms);
+    algorithms.truncate(if is_useless { 1 } else { algorithms.len() });
     let (best, mut work) =
         portfolio(problem, &sweep, &algorithms, options.threads, lower_bound.bytes, &mut watched);
     let mut lower_bound = lower_bound;
@@ -212,7 +222,7 @@ pub fn solve_watched(problem: &Problem, options: &Options, watch: &mut Watch<'_>
     let mut limit = Limit::Rules;
     let search_work = options.work.unwrap_or(options.effort.work());
     let ways = Ways::asked(&options.algorithms);
-    let go_on = (ways.reordering || ways.search) && !watched.is_stopped();
+    let go_on = ways.any() && !is_useless && !watched.is_stopped();
     if best.arena_bytes > lower_bound.bytes && go_on {
         let goal = lower_bound.bytes;
         let better =
@@ -228,6 +238,7 @@ pub fn solve_watched(problem: &Problem, options: &Options, watch: &mut Watch<'_>
         won_by = match better.way {
             Way::Given => won_by,
             Way::Reordering => Algorithm::Reordering,
+            Way::Repair => Algorithm::Repair,
             Way::Search => Algorithm::Search,
         };
     }

@@ -239,6 +239,44 @@ pub fn training_like(buffers: usize, seed: u64) -> Problem {
     Problem::new(all).expect("the generator makes valid problems")
 }
 
+/// A problem like a network that is computed in bands of rows: one band after the other goes through
+/// all layers, and each layer keeps some rows for its next turn. Deeper layers take a turn only once in
+/// two, four and eight bands, so what they keep lives longer. There is much alive all the time, most of
+/// it in small pieces of few sizes, and at every turn something larger comes for a moment.
+///
+/// # Panics
+/// If the generator made an invalid problem, which would be a fault in it.
+#[must_use]
+pub fn in_bands(layers: usize, bands: usize, seed: u64) -> Problem {
+    let mut rng = Rng::new(seed);
+    let row = |rng: &mut Rng| 896 * [3, 4, 6, 8, 12, 16, 24, 32, 48][rng.below(9) as usize];
+    let rows: Vec<u64> = (0..layers).map(|_| row(&mut rng)).collect();
+    let mut turns: Vec<Vec<Time>> = vec![Vec::new(); layers];
+    let mut now: Time = 0;
+    for band in 1..=bands {
+        for (layer, turns) in turns.iter_mut().enumerate() {
+            if band.is_multiple_of(1 << (4 * layer / layers)) {
+                turns.push(now);
+                now += 4;
+            }
+        }
+    }
+    let mut all = Vec::new();
+    for (row, turns) in rows.iter().zip(&turns) {
+        for (turn, start) in turns.iter().enumerate() {
+            let next = turns.get(turn + 1).copied().unwrap_or(now);
+            all.push(Buffer::new(row * (2 + rng.below(5)), Life::new(*start, start + 3)));
+            all.push(Buffer::new(row * (2 + rng.below(3)), Life::new(start + 2, start + 7)));
+            all.push(Buffer::new(row * (1 + rng.below(2)), Life::new(start + 1, next + 2)));
+            if rng.chance(40) {
+                all.push(Buffer::new(*row, Life::new(start + 3, next + 6 + rng.moment(60))));
+            }
+        }
+    }
+    let all = all.into_iter().map(|buffer| buffer.aligned(64)).collect();
+    Problem::new(all).expect("the generator makes valid problems")
+}
+
 /// A rectangle of `times` × `height` cut into `buffers` smaller ones by straight cuts: the load is
 /// `height` at all times and an arena of `height` is enough, but there is not a byte to waste.
 ///

@@ -12,6 +12,11 @@ use crate::lower::{Request, requests};
 use crate::options::Options;
 use crate::validate::ValidatedProgram;
 
+/// Ways to share after the first get a part of the work, and not more than this, unless the rules
+/// alone make a smaller arena of them: less sharing is seldom better, and shows it soon.
+const SHARE: u64 = 8;
+const MOST_WORK: u64 = 200_000_000;
+
 /// A program with what follows from it whatever shares bytes with what.
 pub(crate) struct Case<'a, 'p> {
     pub(crate) validated: &'a ValidatedProgram<'p>,
@@ -27,6 +32,9 @@ pub(crate) fn best_attempt(
 ) -> Result<Attempt, PlanError> {
     let mut quick = options.clone();
     quick.pack.work = Some(0);
+    let mut options = options.clone();
+    let work = options.pack.work.unwrap_or(options.pack.effort.work());
+    let less = if work == u64::MAX { work } else { (work / SHARE).min(MOST_WORK) };
     let mut best: Option<Attempt> = None;
     let mut refused: Option<Box<NoRoom>> = None;
     for policy in [Policy::Any, Policy::Alone, Policy::SameSize, Policy::Must] {
@@ -34,14 +42,18 @@ pub(crate) fn best_attempt(
             continue;
         }
         if policy == Policy::SameSize
-            && best.as_ref().is_some_and(|b| b.is_even(case.validated, options))
+            && best.as_ref().is_some_and(|b| b.is_even(case.validated, &options))
         {
             // All that was taken over is of the same size already.
             continue;
         }
+        // Where the bound is not below what there is, nobody wants to know how far above it ends.
+        let is_one_bank = options.banks.len() < 2;
+        let so_far = best.as_ref().filter(|_| is_one_bank).map(Attempt::arena_bytes);
+        quick.pack.below = so_far.into_iter().chain(options.pack.below).min();
         let tried = match attempt(case, &quick, policy, watch) {
             // Search may find room where the rules alone do not.
-            Err(PlanError::NoRoom(_)) => attempt(case, options, policy, watch),
+            Err(PlanError::NoRoom(_)) => attempt(case, &options, policy, watch),
             tried => tried,
         };
         let mut tried = match tried {
@@ -65,7 +77,10 @@ pub(crate) fn best_attempt(
             continue;
         }
         if !tried.is_optimal() {
-            tried = match attempt(case, options, policy, watch) {
+            let is_promising =
+                best.as_ref().is_none_or(|best| tried.arena_bytes() < best.arena_bytes());
+            options.pack.work = Some(if is_promising { work } else { less });
+            tried = match attempt(case, &options, policy, watch) {
                 // Search fills banks otherwise, and may leave no room in the last.
                 Err(PlanError::NoRoom(_)) => tried,
                 searched => searched?,
@@ -73,8 +88,8 @@ pub(crate) fn best_attempt(
         }
         // Where outputs are as large as what they take over, the bound is never above that of a
         // plan with less sharing; a smaller one may keep bytes between it and what is left.
-        let last =
-            tried.taken_over() == 0 || tried.is_optimal() && tried.is_even(case.validated, options);
+        let last = tried.taken_over() == 0
+            || tried.is_optimal() && tried.is_even(case.validated, &options);
         if best.as_ref().is_none_or(|best| tried.arena_bytes() < best.arena_bytes()) {
             best = Some(tried);
         }

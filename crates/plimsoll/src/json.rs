@@ -21,7 +21,7 @@ use crate::follows::follows;
 use crate::ids::{BankId, StepId, ValueId};
 use crate::plan;
 use crate::plan::{Bank, Place, Plan, Slot};
-use crate::program::{Layout, Program, Role, Storage, root_of};
+use crate::program::{Layout, Program, Role, Storage, roots_of};
 use crate::totals::Totals;
 
 /// What the `format` key says.
@@ -52,6 +52,7 @@ pub fn write_plan(
     let totals = Totals::new(program, plan);
     let is_view = |value| program.value(value).view_of.is_some();
     let follows = follows(plan, is_view);
+    let roots = roots_of(program);
     let names = Names::of(program, plan.banks.iter().map(|bank| bank.name.clone()));
     let name = |value: ValueId| names.values[value.index()].clone();
     let step_name = |step: StepId| names.steps[step.index()].clone();
@@ -62,7 +63,7 @@ pub fn write_plan(
         let slot = if let Place::Bank(slot) = place { Some(slot) } else { None };
         let member = plan.derivation.members.get(index).copied().flatten();
         let root = match (place, info.view_of) {
-            (_, Some(_)) => Some(root_of(program, id)),
+            (_, Some(_)) => Some(roots[index]),
             (Place::Outside { root, offset }, None) => {
                 Some((root, Layout { first: offset, rows: None }))
             }

@@ -47,13 +47,13 @@ pub use json::{
 pub use json_fault::{JsonFault, object_from_json};
 pub use labels::{Labels, ValueLabel};
 pub use options::{BankSpec, Boundary, NoShare, Options, OptionsError};
-pub use order::{Ordering, compared_arena, order, order_watched};
-pub use pipeline::{arena_bytes, plan, plan_watched};
+pub use order::{Contender, Ordering, Orders, order, order_watched, orders_watched, smallest};
+pub use pipeline::{arena_bytes, plan, plan_watched, verified};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 pub use point::{LiveRange, Point};
 pub use program::{
     Access, AccessKind, Execution, Layout, Overwrite, Program, Role, Scratch, Storage, Strided,
-    Until, ValueInfo, View, root_of,
+    Until, ValueInfo, View, root_of, roots_of,
 };
 pub use schedule::{OrderEffort, Pulse, Schedule, search_order};
 pub use shared::{SharedLayout, SharedLayoutError, SharedSlot};

@@ -1,16 +1,20 @@
-//! The best order of a program, taken where its arena is smaller.
+//! The best order of a program: the one with the smallest arena.
 //!
 //! The search of [`schedule`](crate::schedule) minimises the bytes alive, and a packing can make more of
-//! them. So what was found is held against the program's own order by what counts: the arena.
+//! them. So orders are compared by what counts: the arenas of their plans, each made with the work of a
+//! default plan unless its bound is not below what another has. The plan that was compared is the plan
+//! that is used. So no order is taken that is worse than the program's own or than what the rules alone
+//! find.
 
 use std::ops::ControlFlow;
 
 use crate::error::PlanError;
 use crate::ids::StepId;
 use crate::options::Options;
-use crate::pipeline::arena_bytes;
+use crate::pipeline::unverified;
+use crate::plan::Plan;
 use crate::program::{Execution, Program};
-use crate::schedule::{OrderEffort, Pulse, Schedule, search_watched};
+use crate::schedule::{OrderEffort, Pulse, Schedule, Searched, search_watched};
 
 /// What came of a search for an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,10 +22,13 @@ pub struct Ordering {
     /// The steps in the order that is better than the program's own, for
     /// [`Options::schedule`]; `None` if that is the best.
     pub steps: Option<Vec<StepId>>,
-    /// The arena of that order in a plan that took little work, if there is one.
+    /// The arena of that order, if there is a plan.
     pub arena_bytes: Option<u64>,
     /// What the search has found.
     pub schedule: Schedule,
+    /// The plan of that order, to be [verified](crate::checked): what [`plan`](crate::plan()) makes of
+    /// the program with [these options](Ordering::applied), or one that is as small.
+    pub plan: Option<Box<Plan>>,
 }
 
 impl Ordering {
@@ -75,33 +82,158 @@ pub fn order_watched(
     effort: OrderEffort,
     pulse: &mut Pulse<'_>,
 ) -> Result<Option<Ordering>, PlanError> {
+    let Some(orders) = orders_watched(program, options, effort, pulse)? else { return Ok(None) };
+    let found = smallest(&orders.contenders(program, options), pulse);
+    Ok(Some(orders.chosen(found)))
+}
+
+/// Orders that may be the best of a program: its own is the first, so that it is taken on a tie. An
+/// order that gains nothing is not worth a change.
+#[derive(Clone, Debug)]
+pub struct Orders {
+    schedule: Schedule,
+    orders: Vec<Option<Vec<StepId>>>,
+}
+
+/// Searches for orders, which are to be compared; `None` if steps do not run in order.
+pub fn orders_watched(
+    program: &dyn Program,
+    options: &Options,
+    effort: OrderEffort,
+    pulse: &mut Pulse<'_>,
+) -> Result<Option<Orders>, PlanError> {
     if program.execution() != Execution::InOrder {
         return Ok(None);
     }
-    let schedule = search_watched(program, options, effort, pulse)?;
-    let own = compared_arena(program, options, pulse);
-    if schedule.peak_bytes >= schedule.own_peak_bytes {
-        return Ok(Some(Ordering { steps: None, arena_bytes: own, schedule }));
-    }
-    let found = options.clone().with_schedule(Some(schedule.steps.clone()));
-    let found = compared_arena(program, &found, pulse);
-    // Whatever fits is better than what does not.
-    let is_better = found.is_some_and(|found| own.is_none_or(|own| found < own));
-    let steps = is_better.then(|| schedule.steps.clone());
-    let arena_bytes = if is_better { found } else { own };
-    Ok(Some(Ordering { steps, arena_bytes, schedule }))
+    let Searched { schedule, by_rules } = search_watched(program, options, effort, pulse)?;
+    let found = Some(&schedule.steps).filter(|_| schedule.peak_bytes < schedule.own_peak_bytes);
+    let mut orders = vec![None];
+    orders.extend(by_rules.map(Some));
+    orders.extend(found.cloned().map(Some));
+    orders.dedup();
+    Ok(Some(Orders { schedule, orders }))
 }
 
-/// How much work a plan may take that is only compared with others.
-const COMPARED: u64 = 2_000_000;
+impl Orders {
+    /// The program in each of the orders.
+    #[must_use]
+    pub fn contenders<'a>(
+        &self,
+        program: &'a dyn Program,
+        options: &Options,
+    ) -> Vec<Contender<'a>> {
+        let mut options = options.clone();
+        options.order_bound_bytes = Some(self.schedule.arena_bound_bytes);
+        let peak = |order: &Option<Vec<StepId>>| match order {
+            None => self.schedule.own_peak_bytes,
+            // The other is by rules, and between the two.
+            Some(steps) if *steps != self.schedule.steps => self.schedule.own_peak_bytes,
+            Some(_) => self.schedule.peak_bytes,
+        };
+        let contender = |order: &Option<Vec<StepId>>| Contender {
+            program,
+            options: options.clone().with_schedule(order.clone()),
+            estimate: peak(order),
+        };
+        self.orders.iter().map(contender).collect()
+    }
 
-/// The arena of a plan that took little work, if there is one.
-pub fn compared_arena(
-    program: &dyn Program,
-    options: &Options,
-    pulse: &mut Pulse<'_>,
-) -> Option<u64> {
-    let mut options = options.clone();
-    options.pack.work = Some(options.pack.work.unwrap_or(COMPARED).min(COMPARED));
-    arena_bytes(program, &options, pulse).ok()
+    /// What came of it, if the contender at that place is the best.
+    #[must_use]
+    pub fn chosen(mut self, best: Option<(usize, Plan)>) -> Ordering {
+        let schedule = self.schedule;
+        let Some((index, plan)) = best else {
+            return Ordering { steps: None, arena_bytes: None, schedule, plan: None };
+        };
+        let arena_bytes = Some(plan.arena_bytes());
+        let plan = Some(Box::new(plan));
+        Ordering { steps: self.orders.swap_remove(index), arena_bytes, schedule, plan }
+    }
+}
+
+/// A program that could be planned, and how.
+#[derive(Clone)]
+pub struct Contender<'a> {
+    /// The program.
+    pub program: &'a dyn Program,
+    /// How it would be planned.
+    pub options: Options,
+    /// How large its arena may be, as far as anybody can tell: the lowest is tried first.
+    pub estimate: u64,
+}
+
+/// How much work a plan may take at first, that is compared with others.
+const COMPARED: u64 = 2_000_000;
+/// How much work all may take that could be the smallest; only the smallest may take more. Whatever
+/// is asked for by default is not more.
+const SETTLED: u64 = 20_000_000;
+
+/// The one with the smallest arena, the first on a tie, and its plan, which is to be
+/// [verified](crate::checked); nothing if there is no plan of any.
+///
+/// All are planned with little work; then, the best of them first, with more, as far as that could
+/// still make one the smallest. What is left of the work of a long search goes to the smallest alone.
+pub fn smallest(contenders: &[Contender<'_>], pulse: &mut Pulse<'_>) -> Option<(usize, Plan)> {
+    let first = if contenders.len() == 1 { SETTLED } else { COMPARED };
+    let mut promising: Vec<usize> = (0..contenders.len()).collect();
+    promising.sort_by_key(|index| (contenders[*index].estimate, *index));
+    let mut plans: Vec<(usize, Plan)> = Vec::new();
+    for index in promising {
+        let best = plans.iter().min_by_key(|(at, plan)| (plan.arena_bytes(), *at));
+        let plan = contenders[index].plan(first, wanted(index, best), pulse);
+        plans.extend(plan.map(|plan| (index, plan)));
+    }
+    plans.sort_by_key(|(index, plan)| (plan.arena_bytes(), *index));
+    let mut best: Option<(usize, Plan)> = None;
+    for (index, plan) in plans {
+        let below = wanted(index, best.as_ref());
+        if below.is_some_and(|below| plan.derivation.lower_bound_bytes >= below) {
+            continue;
+        }
+        let plan = contenders[index].longer(plan, first, SETTLED, below, pulse);
+        if below.is_none_or(|below| plan.arena_bytes() < below) {
+            best = Some((index, plan));
+        }
+    }
+    best.map(|(index, plan)| {
+        (index, contenders[index].longer(plan, SETTLED, u64::MAX, None, pulse))
+    })
+}
+
+/// The arena below which a contender would be the best: smaller, or as small and first.
+fn wanted(index: usize, best: Option<&(usize, Plan)>) -> Option<u64> {
+    best.map(|(at, best)| best.arena_bytes() + u64::from(index < *at))
+}
+
+impl Contender<'_> {
+    /// The plan with so much work at most, if there is one.
+    fn plan(&self, most: u64, below: Option<u64>, pulse: &mut Pulse<'_>) -> Option<Plan> {
+        let mut options = self.options.clone();
+        options.pack.work = Some(self.work().min(most));
+        options.pack.below = below.filter(|_| options.banks.len() < 2);
+        unverified(self.program, &options, &mut |_| pulse()).ok()
+    }
+
+    /// The plan with more work than one had, unless there is nothing to gain. More is not always
+    /// better: what was found with less is kept then.
+    fn longer(
+        &self,
+        plan: Plan,
+        had: u64,
+        most: u64,
+        below: Option<u64>,
+        pulse: &mut Pulse<'_>,
+    ) -> Plan {
+        let is_optimal = plan.arena_bytes() <= plan.derivation.lower_bound_bytes;
+        if is_optimal || most <= had || self.work() <= had || pulse().is_break() {
+            return plan;
+        }
+        let longer = self.plan(most, below, pulse);
+        longer.filter(|longer| longer.arena_bytes() <= plan.arena_bytes()).unwrap_or(plan)
+    }
+
+    /// All the work that the options allow.
+    fn work(&self) -> u64 {
+        self.options.pack.work.unwrap_or(self.options.pack.effort.work())
+    }
 }

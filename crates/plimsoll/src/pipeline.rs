@@ -31,14 +31,18 @@ pub fn plan_watched(
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<VerifiedPlan, PlanError> {
-    let plan = unverified(program, options, watch)?;
+    verified(program, unverified(program, options, watch)?)
+}
+
+/// A plan that was [compared](crate::smallest) with others, verified.
+pub fn verified(program: &dyn Program, plan: Plan) -> Result<VerifiedPlan, PlanError> {
     check_bounds(&plan)?;
     verify(program, plan).map_err(|rejected| PlanError::Rejected(Box::new(rejected)))
 }
 
 /// No bound is above the arena: neither that of this order nor that of every order.
 fn check_bounds(plan: &Plan) -> Result<(), PlanError> {
-    let arena = plan.banks.iter().map(|bank| bank.bytes).sum();
+    let arena = plan.arena_bytes();
     let Derivation { lower_bound_bytes, order_bound_bytes, .. } = plan.derivation;
     let bound = order_bound_bytes.unwrap_or(0).max(lower_bound_bytes);
     if bound > arena { Err(PlanError::BoundAboveArena { bound, arena }) } else { Ok(()) }
@@ -50,11 +54,10 @@ pub fn arena_bytes(
     options: &Options,
     pulse: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> Result<u64, PlanError> {
-    let plan = unverified(program, options, &mut |_| pulse())?;
-    Ok(plan.banks.iter().map(|bank| bank.bytes).sum())
+    Ok(unverified(program, options, &mut |_| pulse())?.arena_bytes())
 }
 
-fn unverified(
+pub(crate) fn unverified(
     program: &dyn Program,
     options: &Options,
     watch: &mut Watch<'_>,

@@ -24,6 +24,14 @@ pub struct Plan {
     pub derivation: Derivation,
 }
 
+impl Plan {
+    /// The bytes of all banks together.
+    #[must_use]
+    pub fn arena_bytes(&self) -> u64 {
+        self.banks.iter().map(|bank| bank.bytes).sum()
+    }
+}
+
 /// Where a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {

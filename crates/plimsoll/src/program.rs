@@ -339,6 +339,32 @@ pub fn root_of(program: &dyn Program, value: ValueId) -> (ValueId, Layout) {
     (root, layout)
 }
 
+/// The same for every value. Linear, also where views are views of views.
+#[must_use]
+pub fn roots_of(program: &dyn Program) -> Vec<(ValueId, Layout)> {
+    let mut roots: Vec<Option<(ValueId, Layout)>> = vec![None; program.values()];
+    let mut views = Vec::new();
+    for start in 0..roots.len() {
+        let mut at = ValueId::new(start);
+        let (root, mut layout) = loop {
+            if let Some(known) = roots[at.index()] {
+                break known;
+            }
+            let info = program.value(at);
+            let Some(view) = info.view_of else { break (at, Layout::WHOLE) };
+            views.push((at, view, info.bytes));
+            at = view.of;
+        };
+        roots[at.index()] = Some((root, layout));
+        for (value, view, bytes) in views.drain(..).rev() {
+            let first = layout.at(view.offset);
+            layout = layout.view(&view, bytes).unwrap_or(Layout { first, rows: None });
+            roots[value.index()] = Some((root, layout));
+        }
+    }
+    roots.into_iter().flatten().collect()
+}
+
 /// One access of a step to the bytes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
@@ -420,9 +446,10 @@ pub struct Scratch {
 }
 
 /// In which order steps run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
     /// One after another, in the order of the schedule.
+    #[default]
     InOrder,
     /// Whenever what they read has been written and what they are [`after`](Program::after) is
     /// over: any two steps that are not ordered by that may overlap.

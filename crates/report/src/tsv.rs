@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use plimsoll::{Place, Plan, Program, Slot, Totals, ValueId, root_of};
+use plimsoll::{Place, Plan, Program, Slot, Totals, ValueId, roots_of};
 
 /// A header line with the three totals, then a row for each value that has a place, views too, sorted
 /// by bank and offset: the first byte, the size, the name; then the bank, the bytes that its place
@@ -28,12 +28,13 @@ pub fn write_tsv(program: &dyn Program, plan: &Plan) -> String {
         })
         .collect();
     rows.sort_unstable_by_key(|(slot, value)| (slot.bank, slot.offset, slot.bytes, *value));
+    let roots = roots_of(program);
     for (slot, value) in rows {
         let (offset, reserved) = (slot.offset, slot.reserved);
         let size = program.value(value).bytes;
         let name = escaped(&program.value_name(value));
         let bank = escaped(&plan.banks[slot.bank.index()].name);
-        let (root, _) = root_of(program, value);
+        let (root, _) = roots[value.index()];
         let of = if root == value { String::new() } else { escaped(&program.value_name(root)) };
         // Writing to a string does not fail.
         let _ = writeln!(text, "{offset}\t{size}\t{name}\t{bank}\t{reserved}\t{of}");

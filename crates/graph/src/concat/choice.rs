@@ -6,7 +6,7 @@
 use plimsoll::{ValueId, View};
 
 use super::{check_rows, in_a_row, made_as, row_views};
-use crate::graph::{Aliases, Graph, GraphBuilder, GraphError, Kernels, NodeId, Parts, parts};
+use crate::graph::{Aliases, Graph, GraphError, Kernels, NodeId, Parts, parts};
 
 /// Something that is done otherwise than nodes do it by themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,19 +79,8 @@ impl<'g> Layouts<'g> {
 
     /// The graph with all that was taken.
     pub(super) fn finish(self, kernels: &Kernels) -> Result<Graph, GraphError> {
-        let graph = self.graph;
-        let mut builder = GraphBuilder::from(graph);
-        for (value, view) in graph.value_ids().zip(self.views) {
-            builder.value_mut(value).view = view;
-        }
-        for (node, elided) in graph.node_ids().zip(self.elided) {
-            builder.node_mut(node).elided = elided;
-        }
-        for value in self.copied {
-            builder.value_mut(value).copied = true;
-        }
-        let joined = builder.finish()?;
-        check_rows(graph, self.aliases, &joined, kernels)?;
+        let joined = self.graph.sharing(&self.views, &self.elided, &self.copied)?;
+        check_rows(self.graph, self.aliases, &joined, kernels)?;
         Ok(joined)
     }
 

@@ -112,7 +112,7 @@ enum Inputs {
 
 /// Of which values all splits, slices and repetitions are rows. A view keeps what it is a part of.
 #[derive(Clone, Copy)]
-enum Strided {
+enum RowsOf {
     None,
     /// Of those that are not in the arena.
     Outside,
@@ -141,7 +141,7 @@ impl Search<'_, '_> {
     /// Tries all combinations, if there are few.
     fn run_all(&mut self, candidates: &[Candidate]) -> bool {
         self.consider(Vec::new(), false);
-        self.consider(self.alike(candidates, Inputs::All, Strided::All), true);
+        self.consider(self.alike(candidates, Inputs::All, RowsOf::All), true);
         let copies = views::copyable(self.graph, self.aliases, self.lowering);
         let mut alternatives: Vec<Vec<Choice>> = candidates.iter().map(Candidate::all).collect();
         alternatives.extend(copies.into_iter().map(|copy| vec![copy]));
@@ -155,7 +155,7 @@ impl Search<'_, '_> {
 
     fn run(&mut self, candidates: &[Candidate]) {
         let mut tried: Vec<Vec<Choice>> = Vec::new();
-        for rows in [Strided::All, Strided::Outside, Strided::None] {
+        for rows in [RowsOf::All, RowsOf::Outside, RowsOf::None] {
             for inputs in [Inputs::All, Inputs::Computed, Inputs::Largest, Inputs::None] {
                 let choices = self.alike(candidates, inputs, rows);
                 if !tried.contains(&choices) && self.goes_on() {
@@ -202,7 +202,7 @@ impl Search<'_, '_> {
     }
 
     /// Every candidate as the same rules say, as far as those before it leave it open.
-    fn alike(&self, candidates: &[Candidate], inputs: Inputs, rows: Strided) -> Vec<Choice> {
+    fn alike(&self, candidates: &[Candidate], inputs: Inputs, rows: RowsOf) -> Vec<Choice> {
         let mut layouts = Layouts::of(self.graph, self.aliases);
         let mut choices = Vec::new();
         for candidate in candidates {
@@ -236,16 +236,16 @@ impl Search<'_, '_> {
     }
 
     /// Whether the outputs of a node that is no concat are to be rows of its input.
-    fn takes(&self, candidate: &Candidate, rows: Strided) -> bool {
+    fn takes(&self, candidate: &Candidate, rows: RowsOf) -> bool {
         let outside = || {
             let input = self.graph.node(candidate.node).reads().next();
             let root = input.map(|input| self.graph.value(self.aliases.resolve(input).root));
             root.is_some_and(|root| root.role != Role::Temporary && !self.options.place.inputs)
         };
         match rows {
-            Strided::None => false,
-            Strided::Outside => outside(),
-            Strided::All => true,
+            RowsOf::None => false,
+            RowsOf::Outside => outside(),
+            RowsOf::All => true,
         }
     }
 
@@ -281,15 +281,20 @@ impl Search<'_, '_> {
         }
     }
 
-    /// The arena with these choices, and the bytes that are moved; nothing if there is no plan.
+    /// The arena with these choices, and the bytes that are moved; nothing if there is no plan. What is
+    /// worse than the best so far may be given too large.
     fn cost(&mut self, choices: &[Choice]) -> Option<(u64, u64)> {
         self.plans += 1;
         let mut layouts = Layouts::of(self.graph, self.aliases);
         layouts.take_all(choices);
         let graph = layouts.finish(&self.lowering.kernels).ok()?;
         let program = ScheduledGraph::new(&graph, self.lowering).ok()?;
+        let moved = moved_bytes(&graph, &self.lowering.kernels);
+        let as_small = |best: &Found| best.cost.0 + u64::from(moved <= best.cost.1);
+        let one_bank = self.options.banks.len() < 2;
+        self.options.pack.below = self.best.as_ref().map(as_small).filter(|_| one_bank);
         let arena = arena_bytes(&program, &self.options, self.pulse).ok()?;
-        Some((arena, moved_bytes(&graph, &self.lowering.kernels)))
+        Some((arena, moved))
     }
 
     /// Tries every combination that begins like this. What is refused is as good as not chosen.

@@ -1,6 +1,7 @@
 //! The way to make a graph: values first, then nodes on them, and a check of the whole at the end.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use plimsoll::{Execution, Role, Storage, ValueId};
 
@@ -55,7 +56,7 @@ impl From<&Graph> for GraphBuilder {
             nodes: graph.nodes.clone(),
             outputs: graph.outputs.clone(),
             execution: graph.execution,
-            value_names: graph.names.clone(),
+            value_names: HashMap::clone(&graph.names),
             node_names: graph.nodes.iter().map(|node| node.name.clone()).collect(),
         }
     }
@@ -211,7 +212,7 @@ impl GraphBuilder {
             nodes: self.nodes,
             outputs: self.outputs,
             execution: self.execution,
-            names,
+            names: Arc::new(names),
             producers,
         };
         check(graph)

@@ -18,6 +18,7 @@ mod parts;
 mod value;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 pub use alias::{Alias, Aliases};
 pub use builder::GraphBuilder;
@@ -29,19 +30,19 @@ pub use node::{End, Node, NodeId, Window};
 pub use order::{OrderError, order_by_names, topological_order};
 pub(crate) use order::{check_order, order_of, waits_of};
 pub(crate) use parts::{Part, Parts, can_be_left, copied, is_bare, parts};
-use plimsoll::{Execution, ValueId};
+use plimsoll::{Execution, ValueId, View};
 pub use value::{Bytes, Value};
 
 use crate::effect::{Effect, Operand, effect};
 
 /// A checked graph.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
     values: Vec<Value>,
     nodes: Vec<Node>,
     outputs: Vec<ValueId>,
     execution: Execution,
-    names: HashMap<String, ValueId>,
+    names: Arc<HashMap<String, ValueId>>,
     producers: Vec<Option<NodeId>>,
 }
 
@@ -142,6 +143,28 @@ impl Graph {
         let inputs: Vec<_> = node.inputs.iter().map(operand).collect();
         let outputs: Vec<_> = node.outputs.iter().map(operand).collect();
         effect(&node.op, &inputs, &outputs)
+    }
+
+    /// The same graph with these views declared, by value, these nodes elided, by node, and these values
+    /// copied.
+    pub(crate) fn sharing(
+        &self,
+        views: &[Option<View>],
+        elided: &[bool],
+        copied: &[ValueId],
+    ) -> Result<Graph, GraphError> {
+        let mut graph = self.clone();
+        graph.producers.fill(None);
+        for (value, view) in graph.values.iter_mut().zip(views) {
+            value.view = *view;
+        }
+        for (node, elided) in graph.nodes.iter_mut().zip(elided) {
+            node.elided = *elided;
+        }
+        for value in copied {
+            graph.values[value.index()].copied = true;
+        }
+        check::check(graph)
     }
 
     /// The same at the native width.

@@ -34,6 +34,9 @@ pub enum Algorithm {
     /// First fit again and again, those that end above the bound first, for as much work as the
     /// effort allows; not one of the rules that [`Algorithm::all`] lists.
     Reordering,
+    /// What ends too high is put where it is least in the way, and what is in its way elsewhere, for
+    /// as much work as the effort allows; not one of the rules that [`Algorithm::all`] lists.
+    Repair,
     /// Exact search, for as much work as the effort allows; not one of the rules that
     /// [`Algorithm::all`] lists.
     Search,
@@ -71,7 +74,7 @@ impl Algorithm {
     #[must_use]
     pub fn named() -> Vec<Algorithm> {
         let mut named = Algorithm::all();
-        named.extend([Algorithm::Reordering, Algorithm::Search]);
+        named.extend([Algorithm::Reordering, Algorithm::Repair, Algorithm::Search]);
         named
     }
 
@@ -92,6 +95,9 @@ impl Algorithm {
             Algorithm::Reordering => {
                 "first fit again and again, those above the bound first".to_owned()
             }
+            Algorithm::Repair => {
+                "largest first, then what is too high is put in, others out".to_owned()
+            }
             Algorithm::Search => "branch and bound, from largest first".to_owned(),
         }
     }
@@ -99,10 +105,11 @@ impl Algorithm {
     pub(crate) fn pack(self, problem: &Problem, sweep: &Sweep) -> Packing {
         match self {
             Algorithm::Hinted => hinted::pack(problem, sweep),
-            // The last two begin here; what they do from there on is not for a rule to do.
-            Algorithm::LargestFirst | Algorithm::Reordering | Algorithm::Search => {
-                largest_first::pack(problem, sweep)
-            }
+            // The last three begin here; what they do from there on is not for a rule to do.
+            Algorithm::LargestFirst
+            | Algorithm::Reordering
+            | Algorithm::Repair
+            | Algorithm::Search => largest_first::pack(problem, sweep),
             Algorithm::FirstFit(order) => first_fit::pack(problem, sweep, order),
             Algorithm::BestFit(order) => best_fit::pack(problem, sweep, order),
         }
@@ -117,6 +124,7 @@ impl fmt::Display for Algorithm {
             Algorithm::FirstFit(order) => write!(f, "first-fit/{}", order.name()),
             Algorithm::BestFit(order) => write!(f, "best-fit/{}", order.name()),
             Algorithm::Reordering => write!(f, "reordering"),
+            Algorithm::Repair => write!(f, "repair"),
             Algorithm::Search => write!(f, "search"),
         }
     }

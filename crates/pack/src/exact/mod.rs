@@ -34,6 +34,7 @@ pub(crate) use minimise::minimise_watched;
 pub use minimise::{Minimum, minimise};
 use order::Order;
 pub use reason::{Misfit, misfit, misfit_watched};
+pub(crate) use search::mix;
 use search::{Answer, Search};
 
 use crate::problem::Problem;

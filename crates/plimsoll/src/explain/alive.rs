@@ -4,7 +4,7 @@ use super::account::{Account, What};
 use crate::ids::BufferId;
 use crate::plan::Plan;
 use crate::point::LiveRange;
-use crate::program::{AccessKind, Program, Until, root_of};
+use crate::program::{AccessKind, Program, Until, roots_of};
 use crate::{StepId, ValueId};
 
 /// A value that takes bytes at a moment, and why.
@@ -110,8 +110,7 @@ struct Use {
 
 impl Uses {
     fn of(program: &dyn Program, plan: &Plan) -> Self {
-        let roots: Vec<ValueId> =
-            (0..program.values()).map(|value| root_of(program, ValueId::new(value)).0).collect();
+        let roots: Vec<ValueId> = roots_of(program).into_iter().map(|(root, _)| root).collect();
         let mut position = vec![0; program.steps()];
         for (at, step) in plan.schedule.iter().enumerate() {
             position[step.index()] = at;

@@ -14,7 +14,7 @@ use crate::ids::{StepId, ValueId};
 use crate::json_fault::object_from_json;
 use crate::options::Boundary;
 use crate::plan::{Place, Plan};
-use crate::program::{Layout, Program, Role, root_of};
+use crate::program::{Layout, Program, Role, roots_of};
 
 /// Something that a plan says of itself and that is not so.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,10 +135,11 @@ pub fn false_claims(
     let names = Names::of(program, std::iter::empty()).values;
     let mut rows: Vec<&Claim> = claims.values.iter().collect();
     rows.sort_by(|a, b| a.name.cmp(&b.name));
+    let roots = roots_of(program);
     for (index, name) in names.iter().enumerate() {
         let row = rows.binary_search_by(|row| row.name.cmp(name)).ok().map(|at| rows[at]);
         if let Some(row) = row {
-            found.extend(of_value(program, plan, &names, ValueId::new(index), row));
+            found.extend(of_value(program, plan, &names, &roots, (ValueId::new(index), row)));
         }
     }
     Ok(found)
@@ -178,8 +179,8 @@ fn of_value(
     program: &dyn Program,
     plan: &Plan,
     names: &[String],
-    value: ValueId,
-    row: &Claim,
+    roots: &[(ValueId, Layout)],
+    (value, row): (ValueId, &Claim),
 ) -> Vec<FalseClaim> {
     let name = || program.value_name(value).into_owned();
     let mut found = Vec::new();
@@ -187,7 +188,7 @@ fn of_value(
     if let Some(told) = row.bytes.filter(|told| *told != is) {
         found.push(FalseClaim::Bytes { value: name(), told, is });
     }
-    let (root, Layout { first, rows }) = root_of(program, value);
+    let (root, Layout { first, rows }) = roots[value.index()];
     let (root, first) = match plan.places.get(value.index()) {
         // What is written over the caller's memory says so in the same keys.
         Some(Place::Outside { root: over, offset }) if root == value => (*over, *offset),

@@ -12,7 +12,7 @@ use crate::ids::{BankId, BufferId, StepId, ValueId};
 use crate::json_fault::{JsonFault, object_from_json};
 use crate::plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 use crate::point::{LiveRange, Point};
-use crate::program::{Program, root_of};
+use crate::program::{Layout, Program, roots_of};
 
 /// A plan, and what it tells beside itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,10 +37,11 @@ pub fn read_plan_file(program: &dyn Program, text: &str) -> Result<PlanFileRead,
         return Err(PlanReadError::Format(file.format));
     }
     let known = Known::of(program, &file.banks)?;
+    let roots = roots_of(program);
     let mut places = vec![None; program.values()];
     for row in &file.values {
         let index = known.value(&row.name)?.index();
-        if places[index].replace(place(program, &known, row)?).is_some() {
+        if places[index].replace(place(program, &known, &roots, row)?).is_some() {
             return Err(PlanReadError::Twice(row.name.clone()));
         }
     }
@@ -119,30 +120,34 @@ fn find(known: &HashMap<String, usize>, name: &str) -> Result<usize, PlanReadErr
 }
 
 /// The place that a row tells.
-fn place(program: &dyn Program, known: &Known, row: &ValueRow) -> Result<Place, PlanReadError> {
+fn place(
+    program: &dyn Program,
+    known: &Known,
+    roots: &[(ValueId, Layout)],
+    row: &ValueRow,
+) -> Result<Place, PlanReadError> {
     let value = known.value(&row.name)?;
+    let (root, layout) = roots[value.index()];
     Ok(match (&row.bank, row.offset, row.storage.as_str()) {
         (Some(bank), Some(offset), _) => {
-            let (_, layout) = root_of(program, value);
             let bytes = layout.hull(Span::new(0, program.value(value).bytes)).len();
             let reserved = row.slot_bytes.unwrap_or(bytes);
             Place::Bank(Slot { bank: known.bank(bank)?, offset, bytes, reserved })
         }
         (_, _, "elided") => Place::Elided,
-        (..) => match (root_of(program, value), &row.root) {
-            ((root, _), Some(over)) if root == value => {
+        (..) => match &row.root {
+            Some(over) if root == value => {
                 Place::Outside { root: known.value(over)?, offset: row.root_offset.unwrap_or(0) }
             }
-            ((root, _), None) if root == value => Place::External,
-            ((root, layout), _) => Place::Outside { root, offset: layout.first },
+            None if root == value => Place::External,
+            _ => Place::Outside { root, offset: layout.first },
         },
     })
 }
 
 /// Puts views of what is written over the caller's memory there too.
 fn follow_roots(program: &dyn Program, places: &mut [Option<Place>]) {
-    for index in 0..places.len() {
-        let (of, by) = root_of(program, ValueId::new(index));
+    for (index, (of, by)) in roots_of(program).into_iter().enumerate() {
         if let (Some(Place::Outside { .. }), Some(Place::Outside { root, offset })) =
             (places[index], places[of.index()])
             && of.index() != index

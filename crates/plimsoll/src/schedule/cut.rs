@@ -98,19 +98,32 @@ const DEAD: u32 = u32::MAX;
 
 /// A network. Every edge is followed by its opposite.
 struct Net {
-    edges_of: Vec<Vec<u32>>,
+    /// How many ends there are.
+    ends: usize,
+    from: Vec<u32>,
     to: Vec<u32>,
     room: Vec<u64>,
+    /// The edges that begin at end `i` are `edges[first[i]..first[i + 1]]`, in the order in which they
+    /// were added.
+    first: Vec<u32>,
+    edges: Vec<u32>,
 }
 
 impl Net {
     fn new(groups: usize) -> Self {
-        Net { edges_of: vec![Vec::new(); groups + 2], to: Vec::new(), room: Vec::new() }
+        Net {
+            ends: groups + 2,
+            from: Vec::new(),
+            to: Vec::new(),
+            room: Vec::new(),
+            first: Vec::new(),
+            edges: Vec::new(),
+        }
     }
 
     fn edge(&mut self, from: u32, to: u32, room: u64) {
         for (from, to, room) in [(from, to, room), (to, from, 0)] {
-            self.edges_of[from as usize].push(self.to.len() as u32);
+            self.from.push(from);
             self.to.push(to);
             self.room.push(room);
         }
@@ -118,8 +131,8 @@ impl Net {
 
     /// A piece that is touched at these ends.
     fn piece(&mut self, bytes: u64, ends: &[u32], given: bool, kept: bool) {
-        let begun = self.edges_of.len() as u32;
-        self.edges_of.extend([Vec::new(), Vec::new()]);
+        let begun = self.ends as u32;
+        self.ends += 2;
         self.edge(begun, begun + 1, bytes);
         for end in ends.iter().filter(|end| **end > SINK) {
             self.edge(*end, begun, ENDLESS);
@@ -133,9 +146,31 @@ impl Net {
         }
     }
 
+    /// Finds the edges of every end.
+    fn index(&mut self) {
+        self.first = vec![0; self.ends + 1];
+        for from in &self.from {
+            self.first[*from as usize + 1] += 1;
+        }
+        for end in 0..self.ends {
+            self.first[end + 1] += self.first[end];
+        }
+        let mut next = self.first.clone();
+        self.edges = vec![0; self.from.len()];
+        for (edge, from) in self.from.iter().enumerate() {
+            self.edges[next[*from as usize] as usize] = edge as u32;
+            next[*from as usize] += 1;
+        }
+    }
+
+    fn edges_of(&self, end: u32) -> &[u32] {
+        &self.edges[self.first[end as usize] as usize..self.first[end as usize + 1] as usize]
+    }
+
     /// The most that can flow from source to sink, or what was found of it when the work is used up:
     /// whatever flows has to be cut.
     fn flow(&mut self, work: &mut Work<'_, '_>) -> u64 {
+        self.index();
         let mut flow = 0;
         loop {
             let mut levels = self.levels();
@@ -144,7 +179,7 @@ impl Net {
             {
                 return flow;
             }
-            let mut next = vec![0usize; self.edges_of.len()];
+            let mut next = vec![0usize; self.ends];
             let mut path: Vec<u32> = Vec::new();
             loop {
                 let at = path.last().map_or(SOURCE, |edge| self.to[*edge as usize]);
@@ -155,7 +190,7 @@ impl Net {
                     flow += self.push_along(&mut path);
                     continue;
                 }
-                let edges = &self.edges_of[at as usize];
+                let edges = self.edges_of(at);
                 let open = |edge: &u32| {
                     let to = self.to[*edge as usize] as usize;
                     self.room[*edge as usize] > 0 && levels[to] == levels[at as usize] + 1
@@ -176,11 +211,11 @@ impl Net {
 
     /// How far each end is from the source.
     fn levels(&self) -> Vec<u32> {
-        let mut levels = vec![UNREACHED; self.edges_of.len()];
+        let mut levels = vec![UNREACHED; self.ends];
         levels[SOURCE as usize] = 0;
         let mut queue = std::collections::VecDeque::from([SOURCE]);
         while let Some(at) = queue.pop_front() {
-            for edge in &self.edges_of[at as usize] {
+            for edge in self.edges_of(at) {
                 let to = self.to[*edge as usize];
                 if self.room[*edge as usize] > 0 && levels[to as usize] == UNREACHED {
                     levels[to as usize] = levels[at as usize] + 1;

@@ -60,8 +60,9 @@ impl OrderEffort {
     }
 }
 
-/// The work that goes into bounds at least.
+/// The work that goes into bounds at least, and which part of that for the search it is otherwise.
 const LEAST_BOUNDING: u64 = 2_000_000;
+const BOUNDING: u64 = 4;
 
 /// An order that was searched for, and how good it is. Peaks are estimates of what a plan needs;
 /// see [`arena_bound_bytes`](Schedule::arena_bound_bytes) for what is proven.
@@ -85,7 +86,16 @@ pub fn search_order(
     options: &Options,
     effort: OrderEffort,
 ) -> Result<Schedule, PlanError> {
-    search_watched(program, options, effort, &mut || ControlFlow::Continue(()))
+    let found = search_watched(program, options, effort, &mut || ControlFlow::Continue(()))?;
+    Ok(found.schedule)
+}
+
+/// What a search has come across.
+pub(crate) struct Searched {
+    /// The best.
+    pub(crate) schedule: Schedule,
+    /// What rules alone find, if that is neither the program's own order nor the best.
+    pub(crate) by_rules: Option<Vec<StepId>>,
 }
 
 pub(crate) fn search_watched(
@@ -93,13 +103,17 @@ pub(crate) fn search_watched(
     options: &Options,
     effort: OrderEffort,
     pulse: &mut Pulse<'_>,
-) -> Result<Schedule, PlanError> {
+) -> Result<Searched, PlanError> {
     let ordered = Ordered::of(program, options)?;
     let source = ordered.source(options);
     let model = CostModel::of(&source);
     let own: Vec<GroupId> = (0..model.len() as GroupId).collect();
     let found = search::search(&model, &mut Work::new(effort.work(), pulse));
-    let mut work = Work::new(effort.work().max(LEAST_BOUNDING), pulse);
+    let own_peak = model.peak(&own);
+    let (by_rules, peak_by_rules) = &found.by_rules;
+    let by_rules =
+        (*peak_by_rules < own_peak && *by_rules != found.order).then(|| model.steps(by_rules));
+    let mut work = Work::new((effort.work() / BOUNDING).max(LEAST_BOUNDING), pulse);
     let by_cuts = |model: &CostModel, bound: u64, work: &mut Work<'_, '_>| {
         work.with_share(2, |work| search::bound_by_cuts(model, &found.order, bound, work))
     };
@@ -110,13 +124,14 @@ pub(crate) fn search_watched(
         let bound = bound::lower_bound(&exact, &own).max(arena_bound);
         arena_bound = by_cuts(&exact, bound, &mut work);
     }
-    Ok(Schedule {
+    let schedule = Schedule {
         steps: model.steps(&found.order),
         peak_bytes: found.peak,
-        own_peak_bytes: model.peak(&own),
+        own_peak_bytes: own_peak,
         is_settled: found.peak <= lower_bound,
         arena_bound_bytes: arena_bound.max(largest(&source)),
-    })
+    };
+    Ok(Searched { schedule, by_rules })
 }
 
 /// A valid program, with what an order of it must keep to.

@@ -18,7 +18,7 @@ pub(crate) struct Scope<'c> {
     pub(crate) groups: Vec<GroupId>,
     words: usize,
     /// For each group those in the scope that it waits for.
-    before: Vec<Set>,
+    before: Vec<Members>,
     /// What is alive when the first begins.
     pub(crate) live: u64,
     /// For each piece of the model: which groups of the scope touch it; none for others.
@@ -29,8 +29,50 @@ pub(crate) struct Scope<'c> {
     looked_at: Cell<u64>,
 }
 
+/// Some groups of a scope: a list where they are fewer than the words of a set.
+enum Members {
+    Few(Box<[u32]>),
+    Many(Set),
+}
+
+impl Members {
+    fn new(members: &[usize], words: usize) -> Self {
+        if members.len() < words {
+            return Members::Few(members.iter().map(|member| *member as u32).collect());
+        }
+        let mut set = empty(words);
+        members.iter().for_each(|member| insert(&mut set, *member));
+        Members::Many(set)
+    }
+
+    fn all_in(&self, done: &Set) -> bool {
+        match self {
+            Members::Few(list) => list.iter().all(|member| contains(done, *member as usize)),
+            Members::Many(set) => set.iter().zip(done).all(|(set, done)| set & !done == 0),
+        }
+    }
+
+    fn none_in(&self, done: &Set) -> bool {
+        match self {
+            Members::Few(list) => !list.iter().any(|member| contains(done, *member as usize)),
+            Members::Many(set) => set.iter().zip(done).all(|(set, done)| set & done == 0),
+        }
+    }
+
+    /// Whether exactly one of them is left.
+    fn all_but_one_in(&self, done: &Set) -> bool {
+        let left = match self {
+            Members::Few(list) => {
+                list.iter().filter(|member| !contains(done, **member as usize)).count() as u32
+            }
+            Members::Many(set) => set.iter().zip(done).map(|(s, d)| (s & !d).count_ones()).sum(),
+        };
+        left == 1
+    }
+}
+
 struct Touching {
-    groups: Set,
+    groups: Members,
     /// Whether a group before the scope has touched it.
     begun: bool,
     /// Whether a group after the scope will.
@@ -50,13 +92,15 @@ pub(crate) struct State {
 impl State {
     /// The state after a group.
     pub(crate) fn after(&self, group: usize, change: Change) -> State {
-        let mut done = self.done.clone();
-        insert(&mut done, group);
-        State {
-            done,
-            live: self.live.saturating_add_signed(change.after),
-            peak: self.peak.max(self.live.saturating_add_signed(change.during)),
-        }
+        let mut state = self.clone();
+        state.run(group, change);
+        state
+    }
+
+    fn run(&mut self, group: usize, change: Change) {
+        insert(&mut self.done, group);
+        self.peak = self.peak.max(self.live.saturating_add_signed(change.during));
+        self.live = self.live.saturating_add_signed(change.after);
     }
 }
 
@@ -77,15 +121,11 @@ impl<'c> Scope<'c> {
         for (index, group) in groups.iter().enumerate() {
             local[*group as usize] = index;
         }
-        let set = |members: &[GroupId]| {
-            let mut set = empty(words);
-            for member in members.iter().map(|group| local[*group as usize]) {
-                if member != usize::MAX {
-                    insert(&mut set, member);
-                }
-            }
-            set
+        let members = |groups: &[GroupId]| -> Vec<usize> {
+            let members = groups.iter().map(|group| local[*group as usize]);
+            members.filter(|member| *member != usize::MAX).collect()
         };
+        let set = |groups: &[GroupId]| Members::new(&members(groups), words);
         let before = groups.iter().map(|group| set(model.before(*group))).collect();
         let mut touching: Vec<Option<Touching>> = (0..model.pieces()).map(|_| None).collect();
         for piece in groups.iter().flat_map(|group| model.touches(*group)) {
@@ -97,10 +137,6 @@ impl<'c> Scope<'c> {
                 *entry = Some(Touching { groups: set(groups), begun, needed });
             }
         }
-        let members = |groups: &[GroupId]| {
-            let members = groups.iter().map(|group| local[*group as usize]);
-            members.filter(|member| *member != usize::MAX).collect()
-        };
         let behind = groups.iter().map(|group| members(model.behind(*group))).collect();
         let live = walk.live();
         Scope { model, groups, words, before, behind, live, touching, looked_at: Cell::new(0) }
@@ -137,8 +173,7 @@ impl<'c> Scope<'c> {
     }
 
     fn is_ready(&self, state: &State, group: usize) -> bool {
-        let waits = self.before[group].iter().zip(&state.done);
-        !contains(&state.done, group) && waits.into_iter().all(|(before, done)| before & !done == 0)
+        !contains(&state.done, group) && self.before[group].all_in(&state.done)
     }
 
     /// What a group would do next.
@@ -147,18 +182,9 @@ impl<'c> Scope<'c> {
         let touching = |piece: u32| self.touching[piece as usize].as_ref();
         self.model.change(
             self.groups[group],
+            |piece| touching(piece).is_some_and(|t| !t.begun && t.groups.none_in(&state.done)),
             |piece| {
-                touching(piece).is_some_and(|t| {
-                    !t.begun
-                        && t.groups.iter().zip(&state.done).all(|(groups, done)| groups & done == 0)
-                })
-            },
-            |piece| {
-                touching(piece).is_some_and(|t| {
-                    let left =
-                        t.groups.iter().zip(&state.done).map(|(groups, done)| groups & !done);
-                    !t.needed && left.map(u64::count_ones).sum::<u32>() == 1
-                })
+                touching(piece).is_some_and(|t| !t.needed && t.groups.all_but_one_in(&state.done))
             },
         )
     }
@@ -178,7 +204,7 @@ impl<'c> Scope<'c> {
                     waiting.push(group);
                     continue;
                 }
-                *state = state.after(group, change);
+                state.run(group, change);
                 ran.push(group);
                 self.look_at(self.behind[group].len() + self.words);
                 queue.extend(self.behind[group].iter().filter(|next| self.is_ready(state, **next)));

@@ -37,6 +37,8 @@ pub(crate) struct Ordered {
     pub(crate) peak: u64,
     /// No order has a lower peak.
     pub(crate) lower_bound: u64,
+    /// The order that is found without any work, and its peak.
+    pub(crate) by_rules: (Vec<GroupId>, u64),
 }
 
 /// Searches for the best order.
@@ -45,14 +47,19 @@ pub(crate) fn search(model: &CostModel, work: &mut Work<'_, '_>) -> Ordered {
     let mut bound = lower_bound(model, &own);
     let mut order = own.clone();
     let mut peak = model.peak(&order);
-    for candidate in Candidate::list(work.is_left()) {
+    let mut by_rules = None;
+    for (index, candidate) in Candidate::list(work.is_left()).into_iter().enumerate() {
         if peak <= bound || work.is_stopped() {
             break;
+        }
+        if index == Candidate::QUICK {
+            by_rules = Some((order.clone(), peak));
         }
         let Some(other) = candidate.order(model, &own, work) else { break };
         order = best_of(model, &order, &other);
         peak = model.peak(&order);
     }
+    let by_rules = by_rules.unwrap_or_else(|| (order.clone(), peak));
     if peak > bound && work.is_left() {
         bound = work.with_share(4, |work| bound_by_cuts(model, &order, bound, work));
         bound = bound.max(order_parts(model, &mut order, bound, work));
@@ -60,7 +67,7 @@ pub(crate) fn search(model: &CostModel, work: &mut Work<'_, '_>) -> Ordered {
         peak = model.peak(&order);
         bound = work.with_share(4, |work| bound_by_cuts(model, &order, bound, work));
     }
-    Ordered { order, peak, lower_bound: bound.min(peak) }
+    Ordered { order, peak, lower_bound: bound.min(peak), by_rules }
 }
 
 /// A better lower bound, from the groups with the most alive in an order: no other group can say
@@ -93,6 +100,9 @@ enum Candidate {
 }
 
 impl Candidate {
+    /// How many of them take little time.
+    const QUICK: usize = 2;
+
     /// Those that are tried, in this order.
     fn list(thorough: bool) -> Vec<Candidate> {
         let mut list = vec![Candidate::DepthFirst, Candidate::Greedy(Rule::Net)];

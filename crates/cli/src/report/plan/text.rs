@@ -130,7 +130,7 @@ impl PlanReport<'_> {
             parts.push(count(views, "is a part", "are parts", "of another"));
         }
         if !choices.is_empty() {
-            parts.push(choices_in_words(&self.asked.best.graph, choices));
+            parts.push(choices_in_words(self.program.graph(), choices));
         }
         if parts.is_empty() { String::new() } else { format!("since {}", parts.join(", ")) }
     }
