@@ -58,7 +58,7 @@ pub fn best_watched(
 ) -> Result<Best, LoweringError> {
     let (ordering, bytes) = ordered(graph, lowering, options, tries, pulse)?;
     let moved = moved_bytes(graph, &lowering.kernels);
-    let plain = || Best {
+    let plain = |ordering| Best {
         graph: graph.clone(),
         ordering,
         choices: Vec::new(),
@@ -67,19 +67,26 @@ pub fn best_watched(
         moved_before: moved,
     };
     if !tries.join || pulse().is_break() {
-        return Ok(plain());
+        return Ok(plain(ordering));
     }
     let joined = join_concats_watched(graph, lowering, options, pulse);
     if joined.choices.is_empty() {
-        return Ok(plain());
+        return Ok(plain(ordering));
     }
     let (other, joined_bytes) = ordered(&joined.graph, lowering, options, tries, pulse)?;
+    let is_proven = |found: &Option<Ordering>, arena: u64| {
+        found.as_ref().is_some_and(|found| found.schedule.arena_bound_bytes == arena)
+    };
     let worse = match (joined_bytes, bytes) {
+        // Of two that are as small, the one is better of which that is known.
+        (Some(joined), Some(plain)) if joined == plain => {
+            is_proven(&ordering, plain) && !is_proven(&other, joined)
+        }
         (Some(joined), Some(plain)) => joined > plain,
         (joined, _) => joined.is_none(),
     };
     if worse {
-        return Ok(plain());
+        return Ok(plain(ordering));
     }
     Ok(Best {
         graph: joined.graph,
