@@ -33,7 +33,9 @@ const MOST_MEETINGS: u64 = 1 << 24;
 /// Looking at an entry, with sorting, takes as long as so many units of work elsewhere.
 const ENTRY: u64 = 8;
 /// A capacity is tried for as long as it takes to look at all lists so many times, at first.
-const ROUNDS: u64 = 8;
+const ROUNDS: u64 = 32;
+/// A gap of one part in so many is narrow.
+const NARROW: u64 = 32;
 /// After so many moves all counts are halved.
 const HALVING: u64 = 2000;
 /// Where a buffer is that is outside.
@@ -66,23 +68,26 @@ pub(crate) fn repair(
     }
     let mut moving = Moving::new(problem, sweep);
     let mut bytes = best.arena_bytes(problem);
-    let first_slice = (ROUNDS * ENTRY).saturating_mul(meetings.max(64));
-    let mut slice = first_slice;
-    // How many quarters of the gap are left if the next capacity is reached.
-    let mut quarters = 2;
+    let mut slice = (ROUNDS * ENTRY).saturating_mul(meetings.max(64));
+    let mut has_failed = false;
     while bytes > goal && moving.work < work && !watched.is_stopped() {
-        let left = u128::from(bytes - goal) * quarters / 4;
-        let capacity = goal + left as u64;
+        let gap = bytes - goal;
+        // Half of a wide gap is soon closed; of a narrow one a third; where that failed, a quarter.
+        let twelfths = match gap {
+            _ if has_failed => 9,
+            gap if gap > goal / NARROW => 6,
+            _ => 8,
+        };
+        let capacity = goal + (u128::from(gap) * twelfths / 12) as u64;
         moving.begin(&best, capacity);
         let limit = work.min(moving.work.saturating_add(slice));
-        if moving.run(capacity, limit, watched) {
+        has_failed = !moving.run(capacity, limit, watched);
+        if has_failed {
+            slice = slice.saturating_mul(2);
+        } else {
             best = Solution::new(moving.offsets.clone());
             bytes = best.arena_bytes(problem);
             watched.found(bytes, moving.work);
-            (quarters, slice) = (2, first_slice);
-        } else {
-            // Half of the gap is tried once; a quarter of it for longer and longer.
-            (quarters, slice) = (3, slice.saturating_mul(2));
         }
     }
     watched.finished(moving.work);

@@ -23,7 +23,7 @@ fn every_packing_is_valid_and_never_higher() {
         let problem = random_problem(&mut rng, &Shape::everything());
         let goal = bound(&problem, &Sweep::new(&problem)).bytes;
         let given = largest_first(&problem);
-        if check(&problem, &(&given).into()) != [] {
+        if !check(&problem, &(&given).into()).is_empty() {
             continue;
         }
         let found = repaired(&problem, &given, goal, 1_000_000);
