@@ -96,15 +96,17 @@ fn kernels_to_try(lowering: &LoweringOptions) -> Vec<LoweringOptions> {
     tried
 }
 
-/// The graph with the smallest arena, each in all orders that are worth it: which it is, what came of
-/// the search for its order, and its plan, if there is one.
+/// Which graph it is, what came of the search for its order, and its plan, if there is one.
+type Winner = (usize, Option<Ordering>, Option<Box<Plan>>);
+
+/// The graph with the smallest arena, each in all orders that are worth it.
 fn compared(
     graphs: &[Joined],
     lowering: &LoweringOptions,
     options: &Options,
     tries: Tries,
     pulse: &mut Pulse<'_>,
-) -> Result<(usize, Option<Ordering>, Option<Box<Plan>>), LoweringError> {
+) -> Result<Winner, LoweringError> {
     let programs: Result<Vec<ScheduledGraph<'_>>, _> =
         graphs.iter().map(|one| ScheduledGraph::new(&one.graph, lowering)).collect();
     let programs = programs?;

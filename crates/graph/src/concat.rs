@@ -51,7 +51,7 @@ fn moved_by(graph: &Graph, aliases: &Aliases) -> u64 {
         runs && graph.native_effect(*node).copies
     };
     let written = |node: NodeId| {
-        if let Some(copied) = copied(graph, &aliases, node) {
+        if let Some(copied) = copied(graph, aliases, node) {
             return copied.spans.iter().map(|span| span.len()).sum();
         }
         let made = graph.node(node).results();
