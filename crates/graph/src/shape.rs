@@ -1,5 +1,5 @@
 //! Shapes: dims that are known numbers, follow from the sizes of a range, have a known limit, or are not
-//! known. [`expr`] has the numbers that follow from sizes, [`dims`] sums and products of dims, [`fact`]
+//! known. [`expr`] has the numbers that follow from sizes, [`dims`] sums and products of dims, `fact`
 //! what else can be known of a tensor.
 
 pub mod dims;

@@ -45,7 +45,7 @@ fn the_best_order_has_the_smallest_arena_of_all_that_are_known() {
 
 /// Concats and slices of columns, which only kernels that know strides can do without.
 fn columns(rng: &mut Rng, nodes: usize) -> Graph {
-    let mut lines = "plim 1\ninput x: f32[8, 16]\nv0: f32[8, 16] = exp(x)\n".to_owned();
+    let mut lines = vec!["plim 1\ninput x: f32[8, 16]\nv0: f32[8, 16] = exp(x)".to_owned()];
     let mut widths = vec![16];
     for node in 1..nodes {
         let any = |rng: &mut Rng| rng.below(node as u64) as usize;
@@ -60,10 +60,11 @@ fn columns(rng: &mut Rng, nodes: usize) -> Graph {
             }
             _ => (widths[a], format!("exp(v{a})")),
         };
-        lines += &format!("v{node}: f32[8, {width}] = {made}\n");
+        lines.push(format!("v{node}: f32[8, {width}] = {made}"));
         widths.push(width);
     }
-    lines += &format!("output v{}\n", nodes - 1);
+    lines.push(format!("output v{}\n", nodes - 1));
+    let lines = lines.join("\n");
     text::parse(&lines).unwrap_or_else(|error| panic!("{error}\n{lines}"))
 }
 

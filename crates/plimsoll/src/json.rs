@@ -2,7 +2,7 @@
 //!
 //! No time stamps and no durations: the same plan is the same bytes, and what is read and written
 //! again is the same bytes too. Values and steps go by name, and by number too where a name stands
-//! for two of them ([`names`]).
+//! for two of them (`names`).
 
 mod claims;
 mod file;

@@ -26,7 +26,7 @@ pub struct Ordering {
     pub arena_bytes: Option<u64>,
     /// What the search has found.
     pub schedule: Schedule,
-    /// The plan of that order, to be [verified](crate::checked): what [`plan`](crate::plan()) makes of
+    /// The plan of that order, to be [verified](crate::verified): what [`plan`](crate::plan()) makes of
     /// the program with [these options](Ordering::applied), or one that is as small.
     pub plan: Option<Box<Plan>>,
 }
@@ -169,7 +169,7 @@ const COMPARED: u64 = 2_000_000;
 const SETTLED: u64 = 20_000_000;
 
 /// The one with the smallest arena, the first on a tie, and its plan, which is to be
-/// [verified](crate::checked); nothing if there is no plan of any.
+/// [verified](crate::verified); nothing if there is no plan of any.
 ///
 /// All are planned with little work; then, the best of them first, with more, as far as that could
 /// still make one the smallest. What is left of the work of a long search goes to the smallest alone.

@@ -12,7 +12,7 @@ const FORMULA: [char; 4] = ['=', '+', '-', '@'];
 /// What a control character is written as begins like this.
 const ESCAPE: &str = "\\u{";
 
-/// The id as it stands in a cell; [`from_cell`] gives it back.
+/// The id as it stands in a cell; reading gives it back.
 #[must_use]
 pub fn to_cell(id: &str) -> Cow<'_, str> {
     let is_plain = !id.contains(char::is_control) && !id.contains(ESCAPE) && !needs_mark(id);
