@@ -94,15 +94,17 @@ fn choices(lowering: &LoweringOptions) -> Vec<LoweringOptions> {
     choices
 }
 
-/// The graph with the smallest arena, each in all orders that are worth it: which it is, what came of
-/// the search for its order, and its plan, if there is one.
+/// Which graph is the best, what came of the search for its order, and its plan, if there is one.
+type Compared = (usize, Option<Ordering>, Option<Box<Plan>>);
+
+/// The graph with the smallest arena, each in all orders that are worth it.
 fn compared(
     graphs: &[Joined],
     lowering: &LoweringOptions,
     options: &Options,
     tries: Tries,
     pulse: &mut Pulse<'_>,
-) -> Result<(usize, Option<Ordering>, Option<Box<Plan>>), LoweringError> {
+) -> Result<Compared, LoweringError> {
     let programs: Result<Vec<ScheduledGraph<'_>>, _> =
         graphs.iter().map(|one| ScheduledGraph::new(&one.graph, lowering)).collect();
     let programs = programs?;

@@ -41,7 +41,9 @@ impl Members {
             return Members::Few(members.iter().map(|member| *member as u32).collect());
         }
         let mut set = empty(words);
-        members.iter().for_each(|member| insert(&mut set, *member));
+        for member in members {
+            insert(&mut set, *member);
+        }
         Members::Many(set)
     }
 
