@@ -395,6 +395,10 @@ impl Lowering {
         let improved = improve(graph, &lowering, options, tries, &mut pulse);
         let mut improved = improved.map_err(|error| self.blamed(&error, source))?;
         loaded.graph = std::mem::take(&mut improved.best.graph);
+        if matches!(self.order, Order::Given | Order::Names(..)) {
+            // What was compared has the order that the graph finds for itself.
+            improved.best.plan = None;
+        }
         loaded.join_corners(&lowering.kernels, &improved.best.choices, source)?;
         Ok(improved)
     }

@@ -655,7 +655,7 @@ fn weights_that_will_not_be_found_are_noted() {
 }
 
 #[test]
-fn rows_that_are_apart_are_refused_where_there_are_no_words_for_them() {
+fn strided_views_are_refused_where_a_format_cannot_express_them() {
     let folder = folder("rows");
     let model = path(&folder, "rows.plim");
     let lines = "plim 1\ninput x: f32[8, 8]\na: f32[8, 8] = matmul(x, x)\n\
@@ -668,7 +668,7 @@ fn rows_that_are_apart_are_refused_where_there_are_no_words_for_them() {
         assert_eq!(output.status.code(), Some(2), "{name}");
         let said = text(&output.stderr);
         let said = said.replace('"', "");
-        assert!(said.contains("a is in strided rows"), "{name}: {said}");
+        assert!(said.contains("a is a strided view"), "{name}: {said}");
         assert!(!Path::new(&file).exists(), "{name}");
         stdout(&["plan", &model, "-o", &file]);
     }

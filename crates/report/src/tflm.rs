@@ -103,7 +103,7 @@ impl fmt::Display for TflmError {
                 "the plan is for another order than that of the file, in which TFLite Micro runs",
             ),
             TflmError::Rows(name) => {
-                write!(f, "{name:?} is in strided rows, which TFLite Micro does not know")
+                write!(f, "{name:?} is a strided view, which TFLite Micro does not know")
             }
             TflmError::Weight(name) => write!(
                 f,

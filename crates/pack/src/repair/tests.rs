@@ -1,3 +1,5 @@
+//! Repaired packings are valid, and never worse than what was given.
+
 use super::*;
 use crate::algorithm::Algorithm;
 use crate::bound::bound;
