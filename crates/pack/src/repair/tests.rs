@@ -1,3 +1,5 @@
+//! Repair against the oracles, on random problems and on bands.
+
 use super::*;
 use crate::algorithm::Algorithm;
 use crate::bound::bound;
