@@ -183,7 +183,9 @@ pub(crate) fn improve_watched(
             (best.solution, best.way, arena) = (repaired.solution, Way::Repair, found);
         }
     }
-    let is_far = arena - bound > bound / 100 && sweep.len() > WIDE && work < FROM_AFAR;
+    let is_far = u128::from(arena - bound) * 100 > u128::from(bound)
+        && sweep.len() > WIDE
+        && work < FROM_AFAR;
     let is_left = !(is_far && best.way == Way::Repair && ways.repair);
     let go_on = arena > bound && work > 0 && is_left && !watched.is_stopped();
     if go_on && ways.search && pairs(problem, sweep) <= MOST_PAIRS {

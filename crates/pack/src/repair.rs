@@ -35,7 +35,9 @@ const ENTRY: u64 = 8;
 /// A capacity is tried for as long as it takes to look at all lists so many times, at first.
 const ROUNDS: u64 = 32;
 /// A gap of one part in so many is narrow.
-const NARROW: u64 = 32;
+const NARROW: u128 = 32;
+/// After so many failures, each with twice the work of the one before, it is given up.
+const PATIENCE: u32 = 5;
 /// After so many moves all counts are halved.
 const HALVING: u64 = 2000;
 /// Where a buffer is that is outside.
@@ -69,25 +71,28 @@ pub(crate) fn repair(
     let mut moving = Moving::new(problem, sweep);
     let mut bytes = best.arena_bytes(problem);
     let mut slice = (ROUNDS * ENTRY).saturating_mul(meetings.max(64));
-    let mut has_failed = false;
-    while bytes > goal && moving.work < work && !watched.is_stopped() {
+    let mut failures = 0;
+    while bytes > goal && moving.work < work && failures < PATIENCE && !watched.is_stopped() {
         let gap = bytes - goal;
         // Half of a wide gap is soon closed; of a narrow one a third; where that failed, a quarter.
         let twelfths = match gap {
-            _ if has_failed => 9,
-            gap if gap > goal / NARROW => 6,
+            _ if failures > 0 => 9,
+            gap if u128::from(gap) * NARROW > u128::from(goal) => 6,
             _ => 8,
         };
-        let capacity = goal + (u128::from(gap) * twelfths / 12) as u64;
+        let unit = moving.unit;
+        let left = (u128::from(gap) * twelfths / 12 / u128::from(unit)) as u64 * unit;
+        let capacity = goal + left;
         moving.begin(&best, capacity);
         let limit = work.min(moving.work.saturating_add(slice));
-        has_failed = !moving.run(capacity, limit, watched);
-        if has_failed {
-            slice = slice.saturating_mul(2);
-        } else {
+        if moving.run(capacity, limit, watched) {
+            failures = 0;
             best = Solution::new(moving.offsets.clone());
             bytes = best.arena_bytes(problem);
             watched.found(bytes, moving.work);
+        } else {
+            failures += 1;
+            slice = slice.saturating_mul(2);
         }
     }
     watched.finished(moving.work);
@@ -97,6 +102,8 @@ pub(crate) fn repair(
 /// A packing in which some buffers are outside.
 struct Moving<'a> {
     problem: &'a Problem,
+    /// What all sizes and alignments are multiples of: what is decided does not depend on it.
+    unit: u64,
     /// Whom buffer `i` meets: `meets[first[i]..first[i + 1]]`.
     meets: Vec<u32>,
     first: Vec<usize>,
@@ -123,9 +130,13 @@ impl<'a> Moving<'a> {
             meets.extend(others.map(|other| other.0));
             first.push(meets.len());
         }
-        let base: Vec<u64> = problem.ids().map(|id| importance(problem, sweep, id)).collect();
+        let unit =
+            problem.buffers().iter().fold(0, |unit, b| common(common(unit, b.size), b.align));
+        let unit = unit.max(1);
+        let base: Vec<u64> = problem.ids().map(|id| importance(problem, sweep, unit, id)).collect();
         Moving {
             problem,
+            unit,
             work: meets.len() as u64 * ENTRY,
             meets,
             first,
@@ -153,7 +164,7 @@ impl<'a> Moving<'a> {
 
     fn put_out(&mut self, buffer: usize) {
         self.offsets[buffer] = OUTSIDE;
-        let size = self.problem.buffers()[buffer].size;
+        let size = self.problem.buffers()[buffer].size / self.unit;
         // Size by the fourth root of how long it lives: of two that are as large, the longer one.
         let length = (self.base[buffer] / size.isqrt().max(1)).isqrt().max(1);
         self.outside.push((size.saturating_mul(length), buffer as u32));
@@ -258,13 +269,18 @@ impl<'a> Moving<'a> {
 }
 
 /// How much a buffer counts at first: the root of its area.
-fn importance(problem: &Problem, sweep: &Sweep, id: BufferId) -> u64 {
+fn importance(problem: &Problem, sweep: &Sweep, unit: u64, id: BufferId) -> u64 {
     let buffer = problem.buffer(id);
     if buffer.fixed.is_some() {
         return IMMOVABLE;
     }
-    let area = u128::from(buffer.size) * sweep.life(id).range().len() as u128;
+    let area = u128::from(buffer.size / unit) * sweep.life(id).range().len() as u128;
     area.isqrt().clamp(1, MOST_BASE.into()) as u64
+}
+
+/// The greatest common divisor.
+fn common(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { common(b, a % b) }
 }
 
 /// A walk through a sorted list, and the sum of what was passed.

@@ -1,4 +1,4 @@
-//! Repaired packings are valid, and never worse than what was given.
+//! Repair against the oracles, on random problems and on bands.
 
 use super::*;
 use crate::algorithm::Algorithm;
