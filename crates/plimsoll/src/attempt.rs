@@ -49,7 +49,7 @@ pub(crate) fn best_attempt(
         }
         // Where the bound is not below what there is, nobody wants to know how far above it ends.
         let is_one_bank = options.banks.len() < 2;
-        let so_far = best.as_ref().filter(|_| is_one_bank).map(Attempt::better_below);
+        let so_far = best.as_ref().filter(|_| is_one_bank).map(Attempt::arena_bytes);
         quick.pack.below = so_far.into_iter().chain(options.pack.below).min();
         let tried = match attempt(case, &quick, policy, watch) {
             // Search may find room where the rules alone do not.
@@ -72,7 +72,7 @@ pub(crate) fn best_attempt(
             }
             tried => tried?,
         };
-        let could_help = |best: &Attempt| tried.lower_bound_bytes() < best.better_below();
+        let could_help = |best: &Attempt| tried.lower_bound_bytes() < best.arena_bytes();
         if !best.as_ref().is_none_or(could_help) {
             continue;
         }
@@ -90,7 +90,7 @@ pub(crate) fn best_attempt(
         // plan with less sharing; a smaller one may keep bytes between it and what is left.
         let last = tried.taken_over() == 0
             || tried.is_optimal() && tried.is_even(case.validated, &options);
-        if best.as_ref().is_none_or(|best| tried.rank() < best.rank()) {
+        if best.as_ref().is_none_or(|best| tried.arena_bytes() < best.arena_bytes()) {
             best = Some(tried);
         }
         if last {
@@ -114,16 +114,6 @@ pub(crate) struct Attempt {
 impl Attempt {
     fn arena_bytes(&self) -> u64 {
         self.placed.banks.iter().map(|bank| bank.bytes).sum()
-    }
-
-    /// What is smaller is better, and of two that are as small the one of which that is proven.
-    fn rank(&self) -> (u64, bool) {
-        (self.arena_bytes(), !self.is_optimal())
-    }
-
-    /// Only what has a smaller arena than this can be better.
-    fn better_below(&self) -> u64 {
-        self.arena_bytes() + u64::from(!self.is_optimal())
     }
 
     fn lower_bound_bytes(&self) -> u64 {

@@ -18,7 +18,7 @@ use crate::verify::{VerifiedPlan, verify};
 /// Plans a program: checks it, decides what shares bytes with what, packs, and verifies.
 ///
 /// In-place reuse is decided by its result: the plan with the smallest arena is taken, the one
-/// of which that is proven on a tie, and then the one that shares most.
+/// that shares most on a tie.
 pub fn plan(program: &dyn Program, options: &Options) -> Result<VerifiedPlan, PlanError> {
     plan_watched(program, options, &mut |_| ControlFlow::Continue(()))
 }
