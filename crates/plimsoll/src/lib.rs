@@ -10,6 +10,7 @@ mod assignment;
 mod attempt;
 mod banks;
 mod coalesce;
+mod declared;
 mod error;
 pub mod explain;
 mod follows;
@@ -37,6 +38,7 @@ pub mod verify;
 
 pub use assignment::SharedError;
 pub use banks::{NoRoom, Unplaced};
+pub use declared::{DeclaredProgram, DeclaredStep};
 pub use error::PlanError;
 pub use follows::follows;
 pub use ids::{BankId, BufferId, StepId, ValueId};
