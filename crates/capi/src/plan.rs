@@ -16,7 +16,7 @@ use crate::program::{NOTHING, Program};
 /// A verified plan, with the program that it is for.
 pub struct Plan {
     program: DeclaredProgram,
-    plan: VerifiedPlan,
+    verified: VerifiedPlan,
     /// The steps in order of execution.
     schedule: Vec<u32>,
 }
@@ -81,7 +81,7 @@ fn planned(program: DeclaredProgram, options: &Options) -> Result<Plan, Failure>
     };
     let plan = plan.map_err(|error| failure(&error))?;
     let schedule = plan.schedule.iter().map(|step| step.0).collect();
-    Ok(Plan { program, plan, schedule })
+    Ok(Plan { program, verified: plan, schedule })
 }
 
 fn failure(error: &PlanError) -> Failure {
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn plimsoll_plan_free(plan: *mut Plan) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn plimsoll_plan_arena_bytes(plan: *const Plan) -> u64 {
     // SAFETY: the caller's promise.
-    unsafe { plan.as_ref() }.map_or(0, |plan| plan.plan.arena_bytes())
+    unsafe { plan.as_ref() }.map_or(0, |plan| plan.verified.arena_bytes())
 }
 
 /// Below this no arena can be, in this order and with this sharing; 0 for NULL.
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn plimsoll_plan_arena_bytes(plan: *const Plan) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn plimsoll_plan_lower_bound_bytes(plan: *const Plan) -> u64 {
     // SAFETY: the caller's promise.
-    unsafe { plan.as_ref() }.map_or(0, |plan| plan.plan.derivation.lower_bound_bytes)
+    unsafe { plan.as_ref() }.map_or(0, |plan| plan.verified.derivation.lower_bound_bytes)
 }
 
 /// How good the plan is known to be, in this order and with this sharing.
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn plimsoll_plan_lower_bound_bytes(plan: *const Plan) -> u
 pub unsafe extern "C" fn plimsoll_plan_status(plan: *const Plan) -> Status {
     // SAFETY: the caller's promise.
     match unsafe { plan.as_ref() } {
-        Some(plan) if plan.plan.derivation.optimal => Status::Optimal,
+        Some(plan) if plan.verified.derivation.optimal => Status::Optimal,
         _ => Status::Feasible,
     }
 }
@@ -192,7 +192,7 @@ unsafe fn put(
 impl Plan {
     fn place(&self, value: u32) -> Result<Placement, Failure> {
         let id = ValueId(value);
-        let place = self.plan.places.get(id.index());
+        let place = self.verified.places.get(id.index());
         let bytes = || self.program.value(id).bytes;
         let caller = |root: ValueId, offset: u64| Placement {
             placed_in: PlacedIn::Caller,
@@ -220,7 +220,7 @@ impl Plan {
     }
 
     fn scratch(&self, step: u32) -> Result<Placement, Failure> {
-        let scratch = self.plan.scratch.get(StepId(step).index());
+        let scratch = self.verified.scratch.get(StepId(step).index());
         let slot = scratch.ok_or_else(|| bad(format!("there is no step {step}")))?;
         let slot = slot.ok_or_else(|| (Code::No, format!("step {step} has no scratch memory")))?;
         let (offset, bytes) = (slot.offset, slot.bytes);
@@ -256,7 +256,7 @@ pub unsafe extern "C" fn plimsoll_plan_verify(plan: *const Plan, error: *mut *mu
     let body = || {
         // SAFETY: the caller's promise.
         let plan = unsafe { plan.as_ref() }.ok_or_else(|| bad("plan is NULL"))?;
-        let again = plimsoll::verify(&plan.program, plan.plan.clone().into_plan());
+        let again = plimsoll::verify(&plan.program, plan.verified.clone().into_plan());
         again.map(|_| ()).map_err(|rejected| (Code::No, rejected.to_string()))
     };
     // SAFETY: the caller's promise about `error`.
@@ -271,7 +271,7 @@ pub unsafe extern "C" fn plimsoll_plan_verify(plan: *const Plan, error: *mut *mu
 pub unsafe extern "C" fn plimsoll_plan_json(plan: *const Plan) -> *mut c_char {
     // SAFETY: the caller's promise.
     let Some(plan) = (unsafe { plan.as_ref() }) else { return ptr::null_mut() };
-    let json = write_plan(&plan.program, &plan.plan, Recorded::new(), Recorded::new());
+    let json = write_plan(&plan.program, &plan.verified, Recorded::new(), Recorded::new());
     CString::new(json).map_or(ptr::null_mut(), CString::into_raw)
 }
 

@@ -28,8 +28,8 @@ fn run(compiler: &str, flags: &[&str], source: &str, is_shared: bool) -> String 
     } else {
         compile.arg(libraries().join("libplimsoll_c.a"));
     }
-    let compiled = compile.args(["-lpthread", "-ldl", "-lm"]).output().expect("a compiler");
-    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let made = compile.args(["-lpthread", "-ldl", "-lm"]).output().expect("a compiler");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let ran = Command::new(&program).env("LD_LIBRARY_PATH", libraries()).output();
     let ran = ran.expect("the program was made");
     let errors = String::from_utf8_lossy(&ran.stderr);
