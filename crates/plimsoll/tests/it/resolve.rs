@@ -1,17 +1,17 @@
 //! What a back end asks of a plan: slots, the arena, the alignment of its base, and the bytes of each access.
 
-use plimsoll::testing::{Shape, TestProgram, random_program};
+use plimsoll::testing::{Shape, random_program};
 use plimsoll::{
-    Access, AccessKind, BankId, Execution, Memory, Options, Place, Program, Role, Scratch, StepId,
-    Strided, ValueId, ValueInfo, VerifiedPlan, View, plan,
+    Access, AccessKind, BankId, DeclaredProgram, Execution, Memory, Options, Place, Program, Role,
+    Scratch, StepId, Strided, ValueId, ValueInfo, VerifiedPlan, View, plan,
 };
 use plimsoll_pack::Span;
 use plimsoll_pack::testing::Rng;
 
 /// An input, a tensor of four rows of 16 bytes, its right half as a strided view, and a cache that is
 /// changed in place outside of the plan.
-fn program() -> (TestProgram, [ValueId; 5]) {
-    let mut program = TestProgram::new(Execution::InOrder);
+fn program() -> (DeclaredProgram, [ValueId; 5]) {
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let input = program.add(ValueInfo { role: Role::Input, ..ValueInfo::new(10) });
     let rows = program.add(ValueInfo { align: Some(48), ..ValueInfo::new(64) });
     let half = Some(Strided { bytes: 8, stride: 16 });
@@ -30,7 +30,7 @@ fn program() -> (TestProgram, [ValueId; 5]) {
     (program, [input, rows, right, cache, next])
 }
 
-fn planned(program: &TestProgram) -> VerifiedPlan {
+fn planned(program: &DeclaredProgram) -> VerifiedPlan {
     plan(program, &Options::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
