@@ -17,9 +17,21 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod activation;
+pub mod conv;
+pub mod conv_transpose;
+pub mod epilogue;
+pub mod gemm;
+pub mod math;
+pub mod matmul;
+pub mod pool;
 pub mod simd;
+pub mod window;
 
+pub use activation::Activation;
+pub use epilogue::{Bias, Epilogue, Residual};
 pub use simd::Level;
+pub use window::Window;
 
 /// The most dims that a tensor may have.
 pub const MAX_RANK: usize = 8;
