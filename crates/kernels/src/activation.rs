@@ -1,6 +1,6 @@
 //! [`Activation`]: functions of one number that end a product or a convolution.
 
-use crate::math;
+use crate::{Level, math};
 
 /// A function that is applied to every output.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,6 +49,22 @@ pub enum Activation {
 }
 
 impl Activation {
+    /// The least and the greatest output, if that is all that the function is.
+    pub(crate) fn as_clamp(self) -> Option<(f32, f32)> {
+        match self {
+            Activation::Relu => Some((0.0, f32::INFINITY)),
+            Activation::Clip { min, max } => Some((min, max)),
+            _ => None,
+        }
+    }
+
+    /// The function over all of `y`, in place.
+    pub fn apply(self, _level: Level, y: &mut [f32]) {
+        for y in y {
+            *y = self.at(*y);
+        }
+    }
+
     /// The function at one place.
     #[must_use]
     pub fn at(self, x: f32) -> f32 {

@@ -27,6 +27,7 @@ mod pipeline;
 mod plan;
 mod point;
 mod program;
+mod resolve;
 mod schedule;
 mod shared;
 #[cfg(feature = "testing")]
@@ -36,6 +37,7 @@ mod unshared;
 mod validate;
 pub mod verify;
 
+pub use align::address_align;
 pub use assignment::SharedError;
 pub use banks::{NoRoom, Unplaced};
 pub use declared::{DeclaredProgram, DeclaredStep};
@@ -59,6 +61,7 @@ pub use program::{
     Access, AccessKind, Execution, Layout, Overwrite, Program, Role, Scratch, Storage, Strided,
     Until, ValueInfo, View, root_of, roots_of,
 };
+pub use resolve::{Memory, ResolvedAccess};
 pub use schedule::{OrderEffort, Pulse, Schedule, search_order};
 pub use shared::{SharedLayout, SharedLayoutError, SharedSlot};
 pub use totals::Totals;

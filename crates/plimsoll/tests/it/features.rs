@@ -31,10 +31,7 @@ fn arena(program: &DeclaredProgram, options: &Options) -> u64 {
 }
 
 fn slot(plan: &Plan, value: ValueId) -> Slot {
-    match plan.places[value.index()] {
-        Place::Bank(slot) => slot,
-        other => panic!("{value} is {other:?}"),
-    }
+    plan.slot(value).unwrap_or_else(|| panic!("{value} is {:?}", plan.places[value.index()]))
 }
 
 fn outside(role: Role, bytes: u64) -> ValueInfo {

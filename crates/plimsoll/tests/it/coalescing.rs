@@ -2,8 +2,7 @@
 //! inputs, with numbers worked out by hand.
 
 use plimsoll::{
-    DeclaredProgram, Execution, Options, Place, Plan, Recorded, ValueId, plan, read_plan,
-    write_plan,
+    DeclaredProgram, Execution, Options, Plan, Recorded, ValueId, plan, read_plan, write_plan,
 };
 
 fn in_order() -> DeclaredProgram {
@@ -21,10 +20,7 @@ fn arena(plan: &Plan) -> u64 {
 }
 
 fn offset(plan: &Plan, value: ValueId) -> u64 {
-    match plan.places[value.index()] {
-        Place::Bank(slot) => slot.offset,
-        other => panic!("{value} is {other:?}"),
-    }
+    plan.slot(value).expect("it is in a bank").offset
 }
 
 /// Two chains whose ends are the parts of a whole, which the last step reads.
