@@ -1,6 +1,6 @@
 //! Vectors: which there are at run time, and what kernels do with them.
 //!
-//! A kernel that is written with vectors is generic over [`Simd`] and runs by [`Level::run`], which compiles it for each
+//! A kernel that is written with vectors is generic over `Simd` and runs by `Level::run`, which compiles it for each
 //! level. The values that implement `Simd` exist only where the processor has the instructions, so that kernels are
 //! safe code: all that is `unsafe` is here.
 //!
