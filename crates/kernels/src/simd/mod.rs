@@ -11,9 +11,13 @@
 
 pub mod level;
 mod portable;
+mod root;
 mod vector;
+mod wide;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 pub use level::Level;
+pub use root::sqrt;
 pub(crate) use vector::{Kernel, Simd};
+pub(crate) use wide::wide;
