@@ -93,14 +93,14 @@ mod tests {
     use std::ops::ControlFlow;
 
     use super::*;
+    use crate::declared::DeclaredProgram;
     use crate::options::Options;
     use crate::program::Execution;
     use crate::schedule::{CostModel, Ordered};
-    use crate::testing::TestProgram;
 
     /// Two branches of which each is large at first and small at its end, begun together.
-    fn branches() -> TestProgram {
-        let mut program = TestProgram::new(Execution::InOrder);
+    fn branches() -> DeclaredProgram {
+        let mut program = DeclaredProgram::new(Execution::InOrder);
         let [a, b] = [(); 2].map(|()| program.temporary(64));
         let [c, d] = [(); 2].map(|()| program.temporary(4));
         let y = program.output(4);

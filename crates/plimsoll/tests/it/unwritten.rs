@@ -252,8 +252,8 @@ fn two_steps_that_write_the_same_bytes_are_ordered() {
 }
 
 /// A state that must be overwritten by what a step makes.
-fn changed_in_place(execution: Execution, storage: Storage) -> (TestProgram, ValueId, ValueId) {
-    let mut program = TestProgram::new(execution);
+fn changed_in_place(execution: Execution, storage: Storage) -> (DeclaredProgram, ValueId, ValueId) {
+    let mut program = DeclaredProgram::new(execution);
     let state = program.add(ValueInfo { storage, ..ValueInfo::new(8) });
     let next = program.temporary(8);
     let step = program.step(&[], &[]);
