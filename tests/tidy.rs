@@ -321,7 +321,18 @@ const WALLS: [(&str, &[&str]); 7] = [
     ("plimsoll", &["plimsoll-pack", "serde", "serde_json"]),
     ("graph", &["plimsoll", "plimsoll-pack", "serde", "serde_json"]),
     ("model", &["plimsoll", "plimsoll-graph", "plimsoll-pack"]),
-    ("report", &["plimsoll", "plimsoll-pack", "serde", "serde_json"]),
+    (
+        "report",
+        &[
+            "anstyle",
+            "plimsoll",
+            "plimsoll-graph",
+            "plimsoll-model",
+            "plimsoll-pack",
+            "serde",
+            "serde_json",
+        ],
+    ),
     ("onnx", &["bytes", "memmap2", "plimsoll", "plimsoll-graph", "plimsoll-model", "prost"]),
 ];
 
