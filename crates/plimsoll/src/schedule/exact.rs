@@ -101,21 +101,22 @@ mod tests {
     /// Two branches of which each is large at first and small at its end, begun together.
     fn branches() -> DeclaredProgram {
         let mut program = DeclaredProgram::new(Execution::InOrder);
-        let [a, b] = [(); 2].map(|()| program.temporary(64));
-        let [c, d] = [(); 2].map(|()| program.temporary(4));
-        let y = program.output(4);
-        program.step(&[], &[a]);
-        program.step(&[], &[b]);
-        program.step(&[a], &[c]);
-        program.step(&[b], &[d]);
-        program.step(&[c, d], &[y]);
+        let large = [(); 2].map(|()| program.temporary(64));
+        let small = [(); 2].map(|()| program.temporary(4));
+        let result = program.output(4);
+        for value in large {
+            program.step(&[], &[value]);
+        }
+        for (value, end) in large.into_iter().zip(small) {
+            program.step(&[value], &[end]);
+        }
+        program.step(&small, &[result]);
         program
     }
 
     #[test]
     fn an_order_at_the_limit_is_not_below_it() {
-        let mut options = Options::default();
-        options.align = 1;
+        let options = Options { align: 1, ..Options::default() };
         let program = branches();
         let ordered = Ordered::of(&program, &options).unwrap_or_else(|error| panic!("{error}"));
         let model = CostModel::of(&ordered.source(&options));
