@@ -40,11 +40,22 @@ impl Row<'_> {
     fn vectors<S: Simd, const T: usize>(&mut self, simd: S, column: usize) {
         let end = self.c.len().min(column + T * S::LANES);
         let mut sums = [[simd.splat(0.0); T]];
-        for k in 0..self.k {
-            let a = simd.splat(self.a.data[k * self.a.column_stride]);
-            let b = &self.b.data[k * self.b.row_stride + column..k * self.b.row_stride + end];
-            for t in 0..T {
-                sums[0][t] = simd.mul_add(a, load_at(simd, b, t), sums[0][t]);
+        let rows = self.b.data[column..].chunks(self.b.row_stride.max(1));
+        let factors = self.a.data.iter().step_by(self.a.column_stride.max(1));
+        let rows = factors.zip(rows).take(self.k);
+        if end - column == T * S::LANES {
+            for (a, b) in rows {
+                let (a, b) = (simd.splat(*a), &b[..T * S::LANES]);
+                for t in 0..T {
+                    sums[0][t] = simd.mul_add(a, simd.load(&b[t * S::LANES..]), sums[0][t]);
+                }
+            }
+        } else {
+            for (a, b) in rows {
+                let (a, b) = (simd.splat(*a), &b[..end - column]);
+                for t in 0..T {
+                    sums[0][t] = simd.mul_add(a, load_at(simd, b, t), sums[0][t]);
+                }
             }
         }
         let c = &mut self.c[column..end];
