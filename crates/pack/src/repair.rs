@@ -73,7 +73,7 @@ pub(crate) fn repair(
     }
     let mut bytes = best.arena_bytes(problem);
     let unit = unit(problem);
-    if bytes / unit >> (u64::BITS - LIST_BITS) > 0 {
+    if (bytes / unit) >> (u64::BITS - LIST_BITS) > 0 {
         return Repaired { solution: best, work: 0 };
     }
     let mut moving = Moving::new(problem, sweep, unit);
