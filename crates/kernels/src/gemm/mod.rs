@@ -7,11 +7,13 @@
 
 pub(crate) mod finish;
 pub(crate) mod pack;
+mod row;
 pub(crate) mod tile;
 
 use core::ops::Range;
 
 use self::finish::{Finish, left_over};
+use self::row::Row;
 use self::tile::{Block, PanelsA, PanelsB};
 use crate::Level;
 use crate::epilogue::{Epilogue, Residual};
@@ -176,6 +178,16 @@ pub fn gemm(
     }
     assert!(c.len() >= (m - 1) * stride + n, "length of C");
     product.check(level, scratch.len());
+    if let (1, Operand::Plain(a), Operand::Plain(b)) = (m, product.a, product.b)
+        && b.column_stride == 1
+    {
+        let finish = Finish::new(&product.epilogue, (0, 0), 0);
+        level.run(Row { a, b, k, c: &mut c[..n], finish });
+        if let Some(activation) = left_over(product.epilogue.activation) {
+            activation.apply(level, &mut c[..n]);
+        }
+        return;
+    }
     let blocks = Blocks::new(level, product.shape, product.epilogue.residual == Residual::InPlace);
     let walk = Walk { level, product, blocks };
     let scratch = aligned(scratch);
