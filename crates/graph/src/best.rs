@@ -60,23 +60,28 @@ pub fn best_watched(
     tries: Tries,
     pulse: &mut Pulse<'_>,
 ) -> Result<Best, LoweringError> {
-    let moved = moved_bytes(&graph, &lowering.kernels);
     let mut joined: Vec<Joined> = Vec::new();
     for kernels in if tries.join { kernels_to_try(lowering) } else { Vec::new() } {
         if pulse().is_break() {
             break;
         }
         let one = join_concats_watched(&graph, &kernels, options, pulse);
-        if !one.choices.is_empty() && joined.iter().all(|other| other.choices != one.choices) {
+        if joined.iter().all(|other| other.choices != one.choices) {
             joined.push(one);
         }
     }
+    if joined.iter().all(|one| !one.choices.is_empty()) {
+        let moved = joined.first().map(|one| one.moved_before);
+        let moved = moved.unwrap_or_else(|| moved_bytes(&graph, &lowering.kernels));
+        joined.push(Joined::unchanged(graph, moved));
+    }
     // On a tie the first is taken: the one that moves least.
-    let (choices, vanished) = (Vec::new(), Vec::new());
-    joined.push(Joined { graph, choices, vanished, moved_before: moved, moved });
     joined.sort_by_key(|one| one.moved);
-    let (winner, ordering, plan) = compared(&joined, lowering, options, tries, pulse)?;
-    let Joined { graph, choices, vanished, moved_before, moved } = joined.swap_remove(winner);
+    let (winner, ordering, plan) = match by_rules(&mut joined, options, tries) {
+        Some((winner, plan)) => (winner, None, Some(plan)),
+        None => compared(&joined, lowering, options, tries, pulse)?,
+    };
+    let Joined { graph, choices, vanished, moved_before, moved, .. } = joined.swap_remove(winner);
     Ok(Best { graph, ordering, choices, vanished, moved_bytes: moved, moved_before, plan })
 }
 
@@ -94,6 +99,19 @@ fn kernels_to_try(lowering: &LoweringOptions) -> Vec<LoweringOptions> {
         tried.push(plain);
     }
     tried
+}
+
+/// The graph with the smallest arena, and its plan, where rules alone are asked for: by these it was
+/// chosen.
+fn by_rules(graphs: &mut [Joined], options: &Options, tries: Tries) -> Option<(usize, Box<Plan>)> {
+    let work = options.pack.work.unwrap_or(options.pack.effort.work());
+    if work > 0 || tries.order.is_some() {
+        return None;
+    }
+    let arena = |one: &Joined| one.plan.as_ref().map(|plan| plan.arena_bytes());
+    let arenas = graphs.iter().enumerate().filter_map(|(at, one)| Some((arena(one)?, at)));
+    let (_, winner) = arenas.min()?;
+    Some((winner, graphs[winner].plan.take()?))
 }
 
 /// Which graph it is, what came of the search for its order, and its plan, if there is one.

@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 
 use plimsoll::verify::VerifiedPlan;
 use plimsoll::{
-    Access, Options, OrderEffort, Overwrite, Program, StepId, ValueId, ValueInfo, arena_bytes,
-    plan, search_order,
+    Access, Options, OrderEffort, Overwrite, Program, StepId, ValueId, ValueInfo, plan,
+    search_order, unverified_plan,
 };
 use plimsoll_graph::testing::{Machine, class_kernel};
 use plimsoll_graph::{
@@ -220,7 +220,8 @@ fn quick(graph: &Graph) -> Option<u64> {
     let program = ScheduledGraph::new(graph, &LoweringOptions::default()).ok()?;
     let mut options = Options::default();
     options.pack.work = Some(0);
-    arena_bytes(&program, &options, &mut || ControlFlow::Continue(())).ok()
+    let plan = unverified_plan(&program, &options, &mut || ControlFlow::Continue(()));
+    plan.ok().map(|plan| plan.arena_bytes())
 }
 
 /// An order in which the steps of a program can run.
@@ -309,7 +310,8 @@ fn least_in_place(graph: &Graph) -> u64 {
             }
         }
         let fewer = Fewer { program: &program, declared };
-        arena_bytes(&fewer, &options, &mut || ControlFlow::Continue(())).expect("a plan")
+        let plan = unverified_plan(&fewer, &options, &mut || ControlFlow::Continue(()));
+        plan.expect("a plan").arena_bytes()
     };
     (0..1u32 << all.len()).map(arena).min().expect("a set")
 }

@@ -12,7 +12,7 @@
 //! All count work, of which an [`Effort`] allows so much; the answer never depends on the time that
 //! it takes. Cost of a round: that of first fit.
 
-use crate::algorithm::{self, Algorithm, Order, Packing};
+use crate::algorithm::{self, Algorithm, Order};
 use crate::exact;
 use crate::problem::{BufferId, Problem};
 use crate::repair::repair;
@@ -167,11 +167,11 @@ pub(crate) fn improve_watched(
     };
     let mut arena = best.solution.arena_bytes(problem);
     if arena > bound && work > 0 && ways.reordering {
-        let packing = reorder(problem, sweep, bound, work / 4, watched);
-        best.work = packing.work;
-        let found = packing.solution.arena_bytes(problem);
+        let (solution, used) = reorder(problem, sweep, bound, work / 4, watched);
+        best.work = used;
+        let found = solution.arena_bytes(problem);
         if found < arena {
-            (best.solution, best.way, arena) = (packing.solution, Way::Reordering, found);
+            (best.solution, best.way, arena) = (solution, Way::Reordering, found);
         }
     }
     if arena > bound && work > 0 && ways.repair && !watched.is_stopped() {
@@ -204,15 +204,16 @@ pub(crate) fn improve_watched(
     best
 }
 
-/// First fit in orders in which those that end above the goal come first, until none does.
+/// First fit in orders in which those that end above the goal come first, until none does; and the work
+/// that it took.
 fn reorder(
     problem: &Problem,
     sweep: &Sweep,
     goal: u64,
     work: u64,
     watched: &mut Watched<'_>,
-) -> Packing {
-    let mut best: Option<(u64, Packing)> = None;
+) -> (Solution, u64) {
+    let mut best: Option<(u64, Solution)> = None;
     let mut used: u64 = 0;
     let share = work / STARTS.len() as u64;
     for (turn, start) in STARTS.into_iter().enumerate() {
@@ -221,12 +222,12 @@ fn reorder(
         let mut idle = 0;
         // Each start may use its share, and what those before it have left.
         while idle < PATIENCE && (best.is_none() || used < share.saturating_mul(turn as u64 + 1)) {
-            let packing = algorithm::first_fit_in(problem, sweep, &order);
-            used = used.saturating_add(packing.work);
-            let arena = packing.solution.arena_bytes(problem);
+            let (packing, work) = algorithm::first_fit_in(problem, sweep, &order);
+            used = used.saturating_add(work);
+            let arena = packing.arena_bytes(problem);
             idle = if arena < lowest { 0 } else { idle + 1 };
             lowest = lowest.min(arena);
-            let end = |id: &BufferId| packing.solution.offset(*id) + problem.buffer(*id).size;
+            let end = |id: &BufferId| packing.offset(*id) + problem.buffer(*id).size;
             order.sort_by_key(|id| end(id) <= goal);
             if best.as_ref().is_none_or(|(bytes, _)| arena < *bytes) {
                 best = Some((arena, packing));
@@ -242,7 +243,7 @@ fn reorder(
     }
     watched.finished(used);
     let (_, packing) = best.expect("there is a first start");
-    Packing { work: used, ..packing }
+    (packing, used)
 }
 
 /// How many pairs of a buffer and a section of its life there are.
@@ -269,7 +270,7 @@ mod tests {
         Solution::new(problem.buffers().iter().map(|b| above(b.size, b.align)).collect())
     }
 
-    fn reorder_alone(problem: &Problem, sweep: &Sweep, goal: u64, work: u64) -> Packing {
+    fn reorder_alone(problem: &Problem, sweep: &Sweep, goal: u64, work: u64) -> (Solution, u64) {
         reorder(problem, sweep, goal, work, &mut Watched::new(&mut nobody, goal))
     }
 
@@ -340,13 +341,13 @@ mod tests {
             let problem = random_problem(&mut rng, &Shape::everything());
             let sweep = Sweep::new(&problem);
             let goal = bound(&problem, &sweep).bytes;
-            let packing = reorder_alone(&problem, &sweep, goal, 1_000_000);
-            assert_eq!(check(&problem, &(&packing.solution).into()), []);
+            let (solution, _) = reorder_alone(&problem, &sweep, goal, 1_000_000);
+            assert_eq!(check(&problem, &(&solution).into()), []);
         }
         let problem = training_like(2000, 3);
         let sweep = Sweep::new(&problem);
         let one = algorithm::first_fit_in(&problem, &sweep, &STARTS[0].sorted(&problem, &sweep));
         let none = reorder_alone(&problem, &sweep, 0, 0);
-        assert_eq!((none.solution, none.work), (one.solution, one.work));
+        assert_eq!(none, one);
     }
 }

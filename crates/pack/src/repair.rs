@@ -29,7 +29,7 @@ use crate::sweep::{Overlaps, Sweep};
 use crate::watch::Watched;
 
 /// Lists of who meets whom have at most so many entries.
-const MOST_MEETINGS: u64 = 1 << 24;
+const MOST_MEETINGS: u64 = 1 << LIST_BITS;
 /// Looking at an entry, with sorting, takes as long as so many units of work elsewhere.
 const ENTRY: u64 = 8;
 /// A capacity is tried for as long as it takes to look at all lists so many times, at first.
@@ -42,6 +42,9 @@ const PATIENCE: u32 = 5;
 const HALVING: u64 = 2000;
 /// Where a buffer is that is outside.
 const OUTSIDE: u64 = u64::MAX;
+/// Places are sorted with who is there in the low bits: enough for the longest list. What has places that
+/// do not fit above them is left alone.
+const LIST_BITS: u32 = 24;
 /// What stays where it is counts for this much; more than all others together.
 const IMMOVABLE: u64 = 1 << 60;
 /// What a buffer counts at most, and at first.
@@ -68,8 +71,12 @@ pub(crate) fn repair(
     if meetings > MOST_MEETINGS || problem.conflicts().is_some() {
         return Repaired { solution: best, work: 0 };
     }
-    let mut moving = Moving::new(problem, sweep);
     let mut bytes = best.arena_bytes(problem);
+    let unit = unit(problem);
+    if (bytes / unit) >> (u64::BITS - LIST_BITS) > 0 {
+        return Repaired { solution: best, work: 0 };
+    }
+    let mut moving = Moving::new(problem, sweep, unit);
     let mut slice = (ROUNDS * ENTRY).saturating_mul(meetings.max(64));
     let mut failures = 0;
     while bytes > goal && moving.work < work && failures < PATIENCE && !watched.is_stopped() {
@@ -80,14 +87,13 @@ pub(crate) fn repair(
             gap if u128::from(gap) * NARROW > u128::from(goal) => 6,
             _ => 8,
         };
-        let unit = moving.unit;
-        let left = (u128::from(gap) * twelfths / 12 / u128::from(unit)) as u64 * unit;
-        let capacity = goal + left;
+        let left = (u128::from(gap) * twelfths / 12 / u128::from(unit)) as u64;
+        let capacity = goal / unit + left;
         moving.begin(&best, capacity);
         let limit = work.min(moving.work.saturating_add(slice));
         if moving.run(capacity, limit, watched) {
             failures = 0;
-            best = Solution::new(moving.offsets.clone());
+            best = Solution::new(moving.offsets.iter().map(|offset| offset * unit).collect());
             bytes = best.arena_bytes(problem);
             watched.found(bytes, moving.work);
         } else {
@@ -99,11 +105,13 @@ pub(crate) fn repair(
     Repaired { solution: best, work: moving.work }
 }
 
-/// A packing in which some buffers are outside.
+/// A packing in which some buffers are outside. All places are in units.
 struct Moving<'a> {
     problem: &'a Problem,
-    /// What all sizes and alignments are multiples of: what is decided does not depend on it.
     unit: u64,
+    /// How large each buffer is, and what its place is a multiple of.
+    sizes: Vec<u64>,
+    aligns: Vec<u64>,
     /// Whom buffer `i` meets: `meets[first[i]..first[i + 1]]`.
     meets: Vec<u32>,
     first: Vec<usize>,
@@ -115,14 +123,15 @@ struct Moving<'a> {
     count: Vec<u64>,
     random: Random,
     work: u64,
-    /// Lists that are filled anew for every move: where those begin and end that are met, with what
-    /// they count.
-    starts: Vec<(u64, u64)>,
-    ends: Vec<(u64, u64)>,
+    /// Lists that are filled anew for every move: what those count that are met, and where they begin
+    /// and end, with their place in the first list in the low bits.
+    counts: Vec<u64>,
+    starts: Vec<u64>,
+    ends: Vec<u64>,
 }
 
 impl<'a> Moving<'a> {
-    fn new(problem: &'a Problem, sweep: &Sweep) -> Self {
+    fn new(problem: &'a Problem, sweep: &Sweep, unit: u64) -> Self {
         let overlaps = Overlaps::new(sweep);
         let (mut meets, mut first) = (Vec::new(), vec![0]);
         for id in problem.ids() {
@@ -130,13 +139,12 @@ impl<'a> Moving<'a> {
             meets.extend(others.map(|other| other.0));
             first.push(meets.len());
         }
-        let unit =
-            problem.buffers().iter().fold(0, |unit, b| common(common(unit, b.size), b.align));
-        let unit = unit.max(1);
         let base: Vec<u64> = problem.ids().map(|id| importance(problem, sweep, unit, id)).collect();
         Moving {
             problem,
             unit,
+            sizes: problem.buffers().iter().map(|buffer| buffer.size / unit).collect(),
+            aligns: problem.buffers().iter().map(|buffer| buffer.align / unit).collect(),
             work: meets.len() as u64 * ENTRY,
             meets,
             first,
@@ -145,6 +153,7 @@ impl<'a> Moving<'a> {
             count: base.clone(),
             base,
             random: Random(0x9E37_79B9_7F4A_7C15),
+            counts: Vec::new(),
             starts: Vec::new(),
             ends: Vec::new(),
         }
@@ -152,11 +161,11 @@ impl<'a> Moving<'a> {
 
     /// Starts from a packing, of which everything goes outside that ends above the capacity.
     fn begin(&mut self, packing: &Solution, capacity: u64) {
-        self.offsets = packing.offsets().to_vec();
+        self.offsets = packing.offsets().iter().map(|offset| offset / self.unit).collect();
         self.count.copy_from_slice(&self.base);
         self.outside.clear();
         for id in self.problem.ids() {
-            if self.offsets[id.index()] + self.problem.buffer(id).size > capacity {
+            if self.offsets[id.index()] + self.sizes[id.index()] > capacity {
                 self.put_out(id.index());
             }
         }
@@ -164,7 +173,7 @@ impl<'a> Moving<'a> {
 
     fn put_out(&mut self, buffer: usize) {
         self.offsets[buffer] = OUTSIDE;
-        let size = self.problem.buffers()[buffer].size / self.unit;
+        let size = self.sizes[buffer];
         // Size by the fourth root of how long it lives: of two that are as large, the longer one.
         let length = (self.base[buffer] / size.isqrt().max(1)).isqrt().max(1);
         self.outside.push((size.saturating_mul(length), buffer as u32));
@@ -192,24 +201,23 @@ impl<'a> Moving<'a> {
 
     /// The place where those in the way count least; nothing if only what is fixed is in the way.
     fn cheapest(&mut self, id: BufferId, capacity: u64) -> Option<u64> {
-        let buffer = self.problem.buffer(id);
-        if buffer.fixed.is_some() || buffer.size > capacity {
+        let (size, align) = (self.sizes[id.index()], self.aligns[id.index()]);
+        if self.problem.buffer(id).fixed.is_some() || size > capacity {
             return None;
         }
         self.look_around(id);
-        let last = (capacity - buffer.size) / buffer.align * buffer.align;
+        let last = down(capacity - size, align);
         let (mut best, mut lowest) = (None, (u128::MAX, 0));
         let (mut ended, mut started) = (Counted::default(), Counted::default());
-        let behind = |end: u64| end.next_multiple_of(buffer.align);
-        let before = |start: u64| {
-            start.checked_sub(buffer.size).map(|offset| offset / buffer.align * buffer.align)
-        };
+        let place = |key: u64| key >> LIST_BITS;
+        let behind = |end: u64| if align == 1 { end } else { end.next_multiple_of(align) };
+        let before = |start: u64| start.checked_sub(size).map(|offset| down(offset, align));
         // Both lists of places are in order: behind each that is met, and before each.
-        let (mut i, mut j) = (0, self.starts.partition_point(|(start, _)| *start < buffer.size));
+        let (mut i, mut j) = (0, self.starts.partition_point(|key| place(*key) < size));
         let mut offset = 0;
         while offset <= last {
-            let over = ended.up_to(&self.ends, |end| end <= offset);
-            let begun = started.up_to(&self.starts, |start| start < offset + buffer.size);
+            let over = ended.up_to(&self.ends, &self.counts, |end| end <= offset);
+            let begun = started.up_to(&self.starts, &self.counts, |start| start < offset + size);
             let cost = begun - over;
             let tie = if cost == 0 { 0 } else { self.random.next() };
             if (cost, tie) < lowest {
@@ -218,14 +226,15 @@ impl<'a> Moving<'a> {
             if cost == 0 {
                 break;
             }
-            while i < self.ends.len() && behind(self.ends[i].0) <= offset {
+            while i < self.ends.len() && behind(place(self.ends[i])) <= offset {
                 i += 1;
             }
-            while j < self.starts.len() && before(self.starts[j].0) <= Some(offset) {
+            while j < self.starts.len() && before(place(self.starts[j])) <= Some(offset) {
                 j += 1;
             }
-            let next = self.ends.get(i).map_or(last, |end| behind(end.0));
-            let other = self.starts.get(j).and_then(|start| before(start.0)).unwrap_or(last);
+            let next = self.ends.get(i).map_or(last, |end| behind(place(*end)));
+            let other = self.starts.get(j).and_then(|start| before(place(*start)));
+            let other = other.unwrap_or(last);
             if offset == last {
                 break;
             }
@@ -236,17 +245,18 @@ impl<'a> Moving<'a> {
 
     /// Lists those that are met and inside.
     fn look_around(&mut self, id: BufferId) {
+        self.counts.clear();
         self.starts.clear();
         self.ends.clear();
         let list = self.first[id.index()]..self.first[id.index() + 1];
         self.work += ENTRY * (list.len() as u64 + 1);
         for other in &self.meets[list] {
-            let (offset, buffer) =
-                (self.offsets[*other as usize], self.problem.buffer(BufferId(*other)));
+            let (offset, size) = (self.offsets[*other as usize], self.sizes[*other as usize]);
             if offset != OUTSIDE {
-                let count = self.count[*other as usize];
-                self.starts.push((offset, count));
-                self.ends.push((offset + buffer.size, count));
+                let index = self.counts.len() as u64;
+                self.counts.push(self.count[*other as usize]);
+                self.starts.push((offset << LIST_BITS) | index);
+                self.ends.push(((offset + size) << LIST_BITS) | index);
             }
         }
         self.starts.sort_unstable();
@@ -255,11 +265,11 @@ impl<'a> Moving<'a> {
 
     /// Puts a buffer in, and out what is in its way.
     fn put_in(&mut self, id: BufferId, offset: u64) {
-        let end = offset + self.problem.buffer(id).size;
+        let end = offset + self.sizes[id.index()];
         for at in self.first[id.index()]..self.first[id.index() + 1] {
             let other = self.meets[at] as usize;
             let start = self.offsets[other];
-            if start < end && offset < start + self.problem.buffers()[other].size {
+            if start < end && offset < start + self.sizes[other] {
                 self.put_out(other);
                 self.count[other] = (self.count[other] + 2 * self.base[other]).min(MOST_COUNT);
             }
@@ -278,6 +288,17 @@ fn importance(problem: &Problem, sweep: &Sweep, unit: u64, id: BufferId) -> u64 
     area.isqrt().clamp(1, MOST_BASE.into()) as u64
 }
 
+/// What all sizes and alignments are multiples of: what is decided does not depend on it.
+fn unit(problem: &Problem) -> u64 {
+    let buffers = problem.buffers().iter();
+    buffers.fold(0, |unit, b| common(common(unit, b.size), b.align)).max(1)
+}
+
+/// The largest multiple that is not above.
+fn down(offset: u64, align: u64) -> u64 {
+    if align == 1 { offset } else { offset / align * align }
+}
+
 /// The greatest common divisor.
 fn common(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { common(b, a % b) }
@@ -291,9 +312,9 @@ struct Counted {
 }
 
 impl Counted {
-    fn up_to(&mut self, list: &[(u64, u64)], passed: impl Fn(u64) -> bool) -> u128 {
-        while let Some((_, count)) = list.get(self.at).filter(|(place, _)| passed(*place)) {
-            self.sum += u128::from(*count);
+    fn up_to(&mut self, list: &[u64], counts: &[u64], passed: impl Fn(u64) -> bool) -> u128 {
+        while let Some(key) = list.get(self.at).filter(|key| passed(**key >> LIST_BITS)) {
+            self.sum += u128::from(counts[(key & ((1 << LIST_BITS) - 1)) as usize]);
             self.at += 1;
         }
         self.sum

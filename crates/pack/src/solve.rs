@@ -215,12 +215,14 @@ pub fn solve_watched(problem: &Problem, options: &Options, watch: &mut Watch<'_>
     let is_useless = options.below.is_some_and(|below| lower_bound.bytes >= below);
     let mut algorithms = worth_trying(problem, &options.algorithms);
     algorithms.truncate(if is_useless { 1 } else { algorithms.len() });
-    let (best, mut work) =
-        portfolio(problem, &sweep, &algorithms, options.threads, lower_bound.bytes, &mut watched);
-    let mut lower_bound = lower_bound;
-    let (mut solution, mut won_by) = (best.packing.solution, best.won_by);
-    let mut limit = Limit::Rules;
     let search_work = options.work.unwrap_or(options.effort.work());
+    // Search goes on from the best, of use or not.
+    let below = options.below.filter(|_| search_work == 0).unwrap_or(u64::MAX);
+    let rules = Rules { problem, sweep: &sweep, threads: options.threads, below };
+    let (best, mut work) = rules.best(&algorithms, lower_bound.bytes, &mut watched);
+    let mut lower_bound = lower_bound;
+    let (mut solution, mut won_by) = (best.solution, best.won_by);
+    let mut limit = Limit::Rules;
     let ways = Ways::asked(&options.algorithms);
     let go_on = ways.any() && !is_useless && !watched.is_stopped();
     if best.arena_bytes > lower_bound.bytes && go_on {
@@ -284,51 +286,78 @@ fn fixed_overlap(problem: &Problem) -> Option<(BufferId, BufferId)> {
 }
 
 struct Best {
-    packing: Packing,
+    solution: Solution,
     arena_bytes: u64,
     won_by: Algorithm,
 }
 
-/// Runs the algorithms, `threads` at a time, until one meets the goal: the best of them, and the
-/// work of all. What ran beyond the one that met the goal is forgotten, so the result is that of
-/// running them one by one.
-fn portfolio(
-    problem: &Problem,
-    sweep: &Sweep,
-    algorithms: &[Algorithm],
+/// After the first rule, so many run with the same idea of what is of use.
+const ROUND: usize = 4;
+
+/// How rules are run.
+struct Rules<'a> {
+    problem: &'a Problem,
+    sweep: &'a Sweep,
     threads: usize,
-    goal: u64,
-    watched: &mut Watched<'_>,
-) -> (Best, u64) {
-    let mut best: Option<Best> = None;
-    let mut work = 0;
-    'waves: for wave in algorithms.chunks(threads.max(1)) {
-        for (algorithm, packing) in wave.iter().zip(run_wave(problem, sweep, wave)) {
-            work += packing.work;
-            let arena_bytes = packing.solution.arena_bytes(problem);
-            if best.as_ref().is_none_or(|b| arena_bytes < b.arena_bytes) {
-                best = Some(Best { packing, arena_bytes, won_by: *algorithm });
-            }
-            watched.found(arena_bytes, work);
-            if arena_bytes == goal || watched.is_stopped() {
-                break 'waves;
-            }
-        }
-    }
-    watched.finished(work);
-    (best.expect("there is at least one rule"), work)
+    /// Only an arena below this is of any use.
+    below: u64,
 }
 
-fn run_wave(problem: &Problem, sweep: &Sweep, wave: &[Algorithm]) -> Vec<Packing> {
-    if let [algorithm] = wave {
-        return vec![algorithm.pack(problem, sweep)];
+impl Rules<'_> {
+    /// Runs the algorithms, some at a time, until one meets the goal: the best of them, and the work of
+    /// all. What ran beyond the one that met the goal is forgotten, and a rule knows what those of the
+    /// rounds before it have reached, which it has to be below; so the result, and the work, is that of
+    /// running them one by one.
+    fn best(&self, algorithms: &[Algorithm], goal: u64, watched: &mut Watched<'_>) -> (Best, u64) {
+        let (first, rest) = algorithms.split_first().expect("there is at least one rule");
+        let Packing { solution, mut work } = first.pack(self.problem, self.sweep, u64::MAX);
+        let solution = solution.expect("there is no limit");
+        let arena_bytes = solution.arena_bytes(self.problem);
+        let mut best = Best { solution, arena_bytes, won_by: *first };
+        watched.found(arena_bytes, work);
+        'rounds: for round in rest.chunks(ROUND) {
+            let below = self.below.min(best.arena_bytes);
+            for wave in round.chunks(self.threads.max(1)) {
+                if best.arena_bytes == goal || watched.is_stopped() {
+                    break 'rounds;
+                }
+                for (algorithm, packing) in wave.iter().zip(self.wave(wave, below)) {
+                    work += packing.work;
+                    best.improve(self.problem, *algorithm, packing.solution);
+                    watched.found(best.arena_bytes, work);
+                    if best.arena_bytes == goal || watched.is_stopped() {
+                        break 'rounds;
+                    }
+                }
+            }
+        }
+        watched.finished(work);
+        (best, work)
     }
-    std::thread::scope(|scope| {
-        let run = |a: &Algorithm| {
-            let algorithm = *a;
-            scope.spawn(move || algorithm.pack(problem, sweep))
-        };
-        let running: Vec<_> = wave.iter().map(run).collect();
-        running.into_iter().map(|r| r.join().expect("a rule panicked")).collect()
-    })
+
+    fn wave(&self, wave: &[Algorithm], below: u64) -> Vec<Packing> {
+        let Rules { problem, sweep, .. } = *self;
+        if let [algorithm] = wave {
+            return vec![algorithm.pack(problem, sweep, below)];
+        }
+        std::thread::scope(|scope| {
+            let run = |a: &Algorithm| {
+                let algorithm = *a;
+                scope.spawn(move || algorithm.pack(problem, sweep, below))
+            };
+            let running: Vec<_> = wave.iter().map(run).collect();
+            running.into_iter().map(|r| r.join().expect("a rule panicked")).collect()
+        })
+    }
+}
+
+impl Best {
+    /// Takes another packing if that is smaller.
+    fn improve(&mut self, problem: &Problem, won_by: Algorithm, solution: Option<Solution>) {
+        let Some(solution) = solution else { return };
+        let arena_bytes = solution.arena_bytes(problem);
+        if arena_bytes < self.arena_bytes {
+            *self = Best { solution, arena_bytes, won_by };
+        }
+    }
 }

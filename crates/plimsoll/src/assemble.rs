@@ -16,9 +16,9 @@ pub(crate) fn assemble(case: &Case<'_, '_>, attempt: &Attempt, options: &Options
     let Case { validated, assignments, liveness } = *case;
     let mut banks = banks(attempt);
     let mut scratch = vec![None; validated.steps()];
-    let mut buffers = Vec::with_capacity(attempt.requests.len());
+    let mut buffers = Vec::with_capacity(attempt.sharing.requests.len());
     let mut buffer_of = vec![None; validated.values.len()];
-    for (request, (bank, offset)) in attempt.requests.iter().zip(&attempt.placed.slots) {
+    for (request, (bank, offset)) in attempt.sharing.requests.iter().zip(&attempt.placed.slots) {
         let slot = Slot::new(BankId::new(*bank), *offset, request.buffer.size);
         match request.what {
             What::AliasSet(head) => buffer_of[head.index()] = Some(BufferId::new(buffers.len())),
@@ -34,13 +34,13 @@ pub(crate) fn assemble(case: &Case<'_, '_>, attempt: &Attempt, options: &Options
     let mut places = Vec::with_capacity(validated.values.len());
     for value in validated.value_ids() {
         let rooted = validated.roots[value.index()];
-        let (head, at) = attempt.alias_sets.member[rooted.root.index()];
+        let (head, at) = attempt.sharing.alias_sets.member[rooted.root.index()];
         let buffer = buffer_of[head.index()].filter(|_| is_placed(&assignments[value.index()]));
         members.push(buffer.map(|buffer| Member {
             buffer,
             offset: at + rooted.offset,
             live: lives[value.index()],
-            took_over: attempt.alias_sets.took_over[value.index()],
+            took_over: attempt.sharing.alias_sets.took_over[value.index()],
         }));
         let bytes = rooted.hull(validated.values[value.index()].bytes).len();
         let reserved =

@@ -38,7 +38,9 @@ pub(crate) fn best_attempt(
     let mut best: Option<Attempt> = None;
     let mut refused: Option<Box<NoRoom>> = None;
     for policy in [Policy::Any, Policy::Alone, Policy::SameSize, Policy::Must] {
-        if policy == Policy::Alone && best.as_ref().is_some_and(|b| b.alias_sets.coalesced == 0) {
+        if policy == Policy::Alone
+            && best.as_ref().is_some_and(|b| b.sharing.alias_sets.coalesced == 0)
+        {
             continue;
         }
         if policy == Policy::SameSize
@@ -51,12 +53,13 @@ pub(crate) fn best_attempt(
         let is_one_bank = options.banks.len() < 2;
         let so_far = best.as_ref().filter(|_| is_one_bank).map(Attempt::arena_bytes);
         quick.pack.below = so_far.into_iter().chain(options.pack.below).min();
-        let tried = match attempt(case, &quick, policy, watch) {
+        let sharing = Sharing::of(case, &options, policy)?;
+        let tried = match sharing.placed(case, &quick, watch) {
             // Search may find room where the rules alone do not.
-            Err(PlanError::NoRoom(_)) => attempt(case, &options, policy, watch),
+            Err(PlanError::NoRoom(_)) => sharing.placed(case, &options, watch),
             tried => tried,
         };
-        let mut tried = match tried {
+        let placed = match tried {
             // What does not fit in one way may fit in another.
             Err(PlanError::NoRoom(why)) => {
                 match &mut refused {
@@ -72,6 +75,7 @@ pub(crate) fn best_attempt(
             }
             tried => tried?,
         };
+        let mut tried = Attempt { sharing, placed };
         let could_help = |best: &Attempt| tried.lower_bound_bytes() < best.arena_bytes();
         if !best.as_ref().is_none_or(could_help) {
             continue;
@@ -80,11 +84,11 @@ pub(crate) fn best_attempt(
             let is_promising =
                 best.as_ref().is_none_or(|best| tried.arena_bytes() < best.arena_bytes());
             options.pack.work = Some(if is_promising { work } else { less });
-            tried = match attempt(case, &options, policy, watch) {
+            match tried.sharing.placed(case, &options, watch) {
                 // Search fills banks otherwise, and may leave no room in the last.
-                Err(PlanError::NoRoom(_)) => tried,
-                searched => searched?,
-            };
+                Err(PlanError::NoRoom(_)) => {}
+                searched => tried.placed = searched?,
+            }
         }
         // Where outputs are as large as what they take over, the bound is never above that of a
         // plan with less sharing; a smaller one may keep bytes between it and what is left.
@@ -106,9 +110,14 @@ pub(crate) fn best_attempt(
 
 /// One way to share, and where that puts everything.
 pub(crate) struct Attempt {
+    pub(crate) sharing: Sharing,
+    pub(crate) placed: Placed,
+}
+
+/// What shares bytes with what, and what is to be placed for it.
+pub(crate) struct Sharing {
     pub(crate) alias_sets: AliasSets,
     pub(crate) requests: Vec<Request>,
-    pub(crate) placed: Placed,
 }
 
 impl Attempt {
@@ -127,9 +136,10 @@ impl Attempt {
     /// Whether every value is as large as the one that it took over.
     fn is_even(&self, validated: &ValidatedProgram<'_>, options: &Options) -> bool {
         let bytes = |value: ValueId| reserved(validated, value, options);
-        let taken = self.alias_sets.took_over.iter().enumerate();
+        let alias_sets = &self.sharing.alias_sets;
+        let taken = alias_sets.took_over.iter().enumerate();
         // Two families that became one may keep bytes between them.
-        self.alias_sets.coalesced == 0
+        alias_sets.coalesced == 0
             && taken
                 .filter_map(|(output, input)| Some((ValueId::new(output), (*input)?)))
                 .all(|(output, input)| bytes(output) == bytes(validated.roots[input.index()].root))
@@ -137,26 +147,33 @@ impl Attempt {
 
     /// How many values took over others: if none did, less sharing changes nothing.
     fn taken_over(&self) -> usize {
-        self.alias_sets.took_over.iter().flatten().count()
+        self.sharing.alias_sets.took_over.iter().flatten().count()
     }
 }
 
-fn attempt(
-    case: &Case<'_, '_>,
-    options: &Options,
-    policy: Policy,
-    watch: &mut Watch<'_>,
-) -> Result<Attempt, PlanError> {
-    let Case { validated, assignments, liveness } = *case;
-    let live_spans = liveness.live_spans.clone();
-    let alias_sets = coalesce(validated, assignments, live_spans, options, policy)
-        .map_err(PlanError::Program)?;
-    let requests = requests(validated, assignments, liveness, &alias_sets, options);
-    match banks::place(validated, &requests, options, watch) {
-        Ok(placed) => Ok(Attempt { alias_sets, requests, placed }),
-        Err(Refusal::NoRoom(refused)) => Err(PlanError::NoRoom(Box::new(banks::no_room(
-            validated, &requests, &refused, options,
-        )))),
-        Err(Refusal::TooLarge(error)) => Err(PlanError::TooLarge(error)),
+impl Sharing {
+    fn of(case: &Case<'_, '_>, options: &Options, policy: Policy) -> Result<Self, PlanError> {
+        let Case { validated, assignments, liveness } = *case;
+        let live_spans = liveness.live_spans.clone();
+        let alias_sets = coalesce(validated, assignments, live_spans, options, policy)
+            .map_err(PlanError::Program)?;
+        let requests = requests(validated, assignments, liveness, &alias_sets, options);
+        Ok(Sharing { alias_sets, requests })
+    }
+
+    fn placed(
+        &self,
+        case: &Case<'_, '_>,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<Placed, PlanError> {
+        let (validated, requests) = (case.validated, &self.requests);
+        banks::place(validated, requests, options, watch).map_err(|refusal| match refusal {
+            Refusal::NoRoom(refused) => {
+                let why = banks::no_room(validated, requests, &refused, options);
+                PlanError::NoRoom(Box::new(why))
+            }
+            Refusal::TooLarge(error) => PlanError::TooLarge(error),
+        })
     }
 }

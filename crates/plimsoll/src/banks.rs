@@ -187,7 +187,9 @@ impl Filling<'_, '_, '_> {
                 |b: &plimsoll_pack::Buffer| plimsoll_pack::Buffer { gaps: Vec::new(), ..b.clone() };
             let whole = Problem::new(problem.buffers().iter().map(whole).collect());
             let whole = whole.expect("lives without gaps are as valid");
-            let outcome = solve_watched(&whole, &self.options.pack, self.watch);
+            let mut pack = self.options.pack.clone();
+            pack.below = pack.below.into_iter().chain([best.arena_bytes]).min();
+            let outcome = solve_watched(&whole, &pack, self.watch);
             if outcome.solution.is_some() && outcome.arena_bytes < best.arena_bytes {
                 best = Packed::new(outcome, bound);
             }

@@ -54,7 +54,7 @@ pub use options::{BankSpec, Boundary, NoShare, Options, OptionsError};
 pub use order::{
     Contender, Ordering, Orders, order, order_watched, orders_watched, plan_in_best_order, smallest,
 };
-pub use pipeline::{arena_bytes, plan, plan_watched, verified};
+pub use pipeline::{plan, plan_watched, unverified_plan, verified};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 pub use point::{LiveRange, Point};
 pub use program::{

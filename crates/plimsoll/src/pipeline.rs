@@ -48,13 +48,13 @@ fn check_bounds(plan: &Plan) -> Result<(), PlanError> {
     if bound > arena { Err(PlanError::BoundAboveArena { bound, arena }) } else { Ok(()) }
 }
 
-/// The arena of a plan that is only compared with others, and verified once it is chosen.
-pub fn arena_bytes(
+/// A plan that is only compared with others, to be [verified] once it is chosen.
+pub fn unverified_plan(
     program: &dyn Program,
     options: &Options,
     pulse: &mut dyn FnMut() -> ControlFlow<()>,
-) -> Result<u64, PlanError> {
-    Ok(unverified(program, options, &mut |_| pulse())?.arena_bytes())
+) -> Result<Plan, PlanError> {
+    unverified(program, options, &mut |_| pulse())
 }
 
 pub(crate) fn unverified(

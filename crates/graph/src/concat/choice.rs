@@ -9,7 +9,7 @@ use super::{check_rows, in_a_row, made_as, row_views};
 use crate::graph::{Aliases, Graph, GraphError, Kernels, NodeId, Parts, parts};
 
 /// Something that is done otherwise than nodes do it by themselves.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Choice {
     /// The node takes no step: a concat whose inputs are made in its output, or lie in a row already; a
     /// split, a slice or a repetition whose outputs are rows of its input.

@@ -8,12 +8,14 @@
 //! Cost: at most as many plans as [`PLANS`] says, of [`NODES`] nodes together, or all combinations if
 //! their plans have at most [`MOST_NODES`].
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use plimsoll::{Options, Pulse, Role, ValueId, arena_bytes};
+use plimsoll::{Options, Plan, Pulse, Role, ValueId, unverified_plan};
 
 use super::choice::{Choice, Layouts};
-use super::{Candidate, candidates, made_as, moved_bytes, views};
+use super::{Candidate, candidates, made_as, moved_by, views};
 use crate::graph::{Aliases, Graph, NodeId, Parts, parts};
 use crate::scheduled::{LoweringOptions, ScheduledGraph};
 
@@ -42,6 +44,9 @@ pub struct Joined {
     pub moved_before: u64,
     /// The bytes that they write now.
     pub moved: u64,
+    /// The plan that it was chosen by, made by rules alone, to be [verified](plimsoll::verified); `None` if
+    /// there is none.
+    pub plan: Option<Box<Plan>>,
 }
 
 /// Does without the copies of concats where the arena is not larger for it.
@@ -65,38 +70,38 @@ pub(crate) fn join_concats_watched(
     options.pack.work = Some(0);
     let most = (NODES / graph.nodes().len().max(1)).clamp(*PLANS.start(), *PLANS.end());
     let aliases = &aliases;
-    let mut search =
-        Search { graph, aliases, lowering, options, plans: 0, most, pulse, best: None };
+    let mut search = Search {
+        graph,
+        aliases,
+        lowering,
+        options,
+        tried: HashSet::new(),
+        most,
+        pulse,
+        best: None,
+    };
     if !search.run_all(&candidates) {
         search.run(&candidates);
     }
-    let choices = search.best.map_or(Vec::new(), |best| best.choices);
-    let (joined, choices) = chosen(graph, aliases, lowering, &choices);
+    let moved_before = moved_by(graph, aliases);
+    let Some(Found { cost: (_, moved), taken: choices, graph: joined, plan, .. }) = search.best
+    else {
+        return Joined::unchanged(graph.clone(), moved_before);
+    };
     let vanished = choices.iter().filter_map(|choice| match choice {
         Choice::Vanish(node) => Some(*node),
         Choice::Join(..) | Choice::Copy(..) => None,
     });
-    Joined {
-        vanished: vanished.collect(),
-        choices,
-        moved_before: moved_bytes(graph, &lowering.kernels),
-        moved: moved_bytes(&joined, &lowering.kernels),
-        graph: joined,
-    }
+    let vanished = vanished.collect();
+    let joined = joined.unwrap_or_else(|| graph.clone());
+    Joined { graph: joined, choices, vanished, moved_before, moved, plan: Some(plan) }
 }
 
-/// The graph with these choices, and those of them that were taken.
-fn chosen(
-    graph: &Graph,
-    aliases: &Aliases,
-    lowering: &LoweringOptions,
-    choices: &[Choice],
-) -> (Graph, Vec<Choice>) {
-    let mut layouts = Layouts::of(graph, aliases);
-    let taken = layouts.take_all(choices);
-    match layouts.finish(&lowering.kernels) {
-        Ok(joined) => (joined, taken),
-        Err(_) => (graph.clone(), Vec::new()),
+impl Joined {
+    /// A graph with all its copies.
+    pub(crate) fn unchanged(graph: Graph, moved: u64) -> Self {
+        let (choices, vanished) = (Vec::new(), Vec::new());
+        Joined { graph, choices, vanished, moved_before: moved, moved, plan: None }
     }
 }
 
@@ -123,6 +128,11 @@ enum RowsOf {
 struct Found {
     cost: (u64, u64),
     choices: Vec<Choice>,
+    /// Those of them that others before them left open.
+    taken: Vec<Choice>,
+    /// The graph with them, if that is another.
+    graph: Option<Graph>,
+    plan: Box<Plan>,
 }
 
 struct Search<'a, 'p> {
@@ -130,8 +140,9 @@ struct Search<'a, 'p> {
     aliases: &'a Aliases,
     lowering: &'a LoweringOptions,
     options: Options,
-    plans: usize,
-    /// How many there may be.
+    /// What has been planned.
+    tried: HashSet<Vec<Choice>>,
+    /// How many plans there may be.
     most: usize,
     pulse: &'a mut Pulse<'p>,
     best: Option<Found>,
@@ -154,13 +165,11 @@ impl Search<'_, '_> {
     }
 
     fn run(&mut self, candidates: &[Candidate]) {
-        let mut tried: Vec<Vec<Choice>> = Vec::new();
         for rows in [RowsOf::All, RowsOf::Outside, RowsOf::None] {
             for inputs in [Inputs::All, Inputs::Computed, Inputs::Largest, Inputs::None] {
                 let choices = self.alike(candidates, inputs, rows);
-                if !tried.contains(&choices) && self.goes_on() {
-                    self.consider(choices.clone(), false);
-                    tried.push(choices);
+                if self.goes_on() {
+                    self.consider(choices, false);
                 }
             }
         }
@@ -183,13 +192,13 @@ impl Search<'_, '_> {
 
     /// The best so far with all of these copies, and with each of them more or fewer.
     fn copy(&mut self, copies: &[Choice]) {
-        let most = self.plans.max(self.most) + MOST_COPIES;
+        let most = self.tried.len().max(self.most) + MOST_COPIES;
         let all = [self.chosen(), copies.to_vec()].concat();
         if !copies.is_empty() {
             self.consider(all, false);
         }
         for copy in copies {
-            if self.plans >= most || (self.pulse)().is_break() {
+            if self.tried.len() >= most || (self.pulse)().is_break() {
                 return;
             }
             let mut toggled = self.chosen();
@@ -268,33 +277,45 @@ impl Search<'_, '_> {
 
     /// Whether more plans may be made.
     fn goes_on(&mut self) -> bool {
-        self.plans < self.most && (self.pulse)().is_continue()
+        self.tried.len() < self.most && (self.pulse)().is_continue()
     }
 
-    /// Plans with some choices, and keeps them if they are better; or as good, where that is enough.
+    /// Plans with some choices, unless that was done, and keeps them if they are better; or as good,
+    /// where that is enough.
     fn consider(&mut self, choices: Vec<Choice>, on_a_tie: bool) {
-        let Some(cost) = self.cost(&choices) else { return };
-        let better =
-            self.best.as_ref().is_none_or(|best| cost < best.cost || on_a_tie && cost == best.cost);
-        if better {
-            self.best = Some(Found { cost, choices });
+        if !self.tried.insert(choices.clone()) {
+            return;
+        }
+        let Some(found) = self.planned(choices) else { return };
+        let better = |best: &Found| found.cost < best.cost || on_a_tie && found.cost == best.cost;
+        if self.best.as_ref().is_none_or(better) {
+            self.best = Some(found);
         }
     }
 
-    /// The arena with these choices, and the bytes that are moved; nothing if there is no plan. What is
-    /// worse than the best so far may be given too large.
-    fn cost(&mut self, choices: &[Choice]) -> Option<(u64, u64)> {
-        self.plans += 1;
+    /// The plan with these choices; nothing if there is none. What is worse than the best so far may be
+    /// given too large an arena.
+    fn planned(&mut self, choices: Vec<Choice>) -> Option<Found> {
         let mut layouts = Layouts::of(self.graph, self.aliases);
-        layouts.take_all(choices);
-        let graph = layouts.finish(&self.lowering.kernels).ok()?;
+        let taken = layouts.take_all(&choices);
+        let graph = if taken.is_empty() {
+            Cow::Borrowed(self.graph)
+        } else {
+            Cow::Owned(layouts.finish(&self.lowering.kernels).ok()?)
+        };
         let program = ScheduledGraph::new(&graph, self.lowering).ok()?;
-        let moved = moved_bytes(&graph, &self.lowering.kernels);
+        let moved = moved_by(&graph, program.aliases());
         let as_small = |best: &Found| best.cost.0 + u64::from(moved <= best.cost.1);
         let one_bank = self.options.banks.len() < 2;
         self.options.pack.below = self.best.as_ref().map(as_small).filter(|_| one_bank);
-        let arena = arena_bytes(&program, &self.options, self.pulse).ok()?;
-        Some((arena, moved))
+        let plan = Box::new(unverified_plan(&program, &self.options, self.pulse).ok()?);
+        let cost = (plan.arena_bytes(), moved);
+        drop(program);
+        let graph = match graph {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(graph) => Some(graph),
+        };
+        Some(Found { cost, choices, taken, graph, plan })
     }
 
     /// Tries every combination that begins like this. What is refused is as good as not chosen.

@@ -4,12 +4,11 @@
 //! the large ones first (by birth on `resnet50`, say). Cost: as first fit, but a query goes
 //! on to the 16 lowest holes that are large enough, unless one fits exactly.
 
-use super::{Order, Packing, place_in_order};
-use crate::problem::Problem;
-use crate::sweep::Sweep;
+use super::{Order, Packing, Task, place_in_order};
 
-pub(super) fn pack(problem: &Problem, sweep: &Sweep, order: Order) -> Packing {
-    place_in_order(problem, sweep, &order.sorted(problem, sweep), |timeline, id| {
+pub(super) fn pack(task: Task<'_>, order: Order) -> Packing {
+    let Task { problem, sweep, .. } = task;
+    place_in_order(task, &order.sorted(problem, sweep), |timeline, id| {
         timeline.best_fit(id, problem.buffer(id).align)
     })
 }

@@ -4,18 +4,18 @@
 //! For packing again what was packed before and has changed a little: what can stay does. Without
 //! hints it is first fit by size. Cost: as first fit.
 
-use super::{Order, Packing, place_in_order};
-use crate::problem::{BufferId, Problem};
-use crate::sweep::Sweep;
+use super::{Order, Packing, Task, place_in_order};
+use crate::problem::BufferId;
 
-pub(super) fn pack(problem: &Problem, sweep: &Sweep) -> Packing {
+pub(super) fn pack(task: Task<'_>) -> Packing {
+    let Task { problem, sweep, .. } = task;
     let (mut order, others): (Vec<BufferId>, Vec<BufferId>) = Order::Size
         .sorted(problem, sweep)
         .into_iter()
         .partition(|id| problem.buffer(*id).hint.is_some());
     order.sort_by_key(|id| problem.buffer(*id).hint);
     order.extend(others);
-    place_in_order(problem, sweep, &order, |timeline, id| {
+    place_in_order(task, &order, |timeline, id| {
         let buffer = problem.buffer(id);
         let welcome = buffer.hint.filter(|hint| {
             let end = hint.checked_add(buffer.size);

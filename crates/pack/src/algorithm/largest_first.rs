@@ -3,17 +3,17 @@
 //! Equal sizes go by birth, as their users see it. It is within a percent of the load on training
 //! graphs and 25–40 % above it on tight memories. Cost: as first fit.
 
-use super::{Packing, place_in_order};
-use crate::problem::{BufferId, Problem};
-use crate::sweep::Sweep;
+use super::{Packing, Task, place_in_order};
+use crate::problem::BufferId;
 
-pub(super) fn pack(problem: &Problem, sweep: &Sweep) -> Packing {
+pub(super) fn pack(task: Task<'_>) -> Packing {
+    let Task { problem, .. } = task;
     let mut order: Vec<BufferId> = problem.ids().collect();
     order.sort_unstable_by_key(|id| {
         let buffer = problem.buffer(*id);
         (std::cmp::Reverse(buffer.size), buffer.life.start, *id)
     });
-    place_in_order(problem, sweep, &order, |timeline, id| {
+    place_in_order(task, &order, |timeline, id| {
         timeline.lowest_fit(id, problem.buffer(id).align, 0)
     })
 }

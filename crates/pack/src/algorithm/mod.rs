@@ -45,7 +45,8 @@ pub enum Algorithm {
 /// What a rule made of a problem.
 #[derive(Clone, Debug)]
 pub(crate) struct Packing {
-    pub(crate) solution: Solution,
+    /// Nothing if the arena would not have been as small as was wanted.
+    pub(crate) solution: Option<Solution>,
     pub(crate) work: u64,
 }
 
@@ -102,16 +103,18 @@ impl Algorithm {
         }
     }
 
-    pub(crate) fn pack(self, problem: &Problem, sweep: &Sweep) -> Packing {
+    /// Packs the problem; stops where the arena is not below `below` any more.
+    pub(crate) fn pack(self, problem: &Problem, sweep: &Sweep, below: u64) -> Packing {
+        let task = Task { problem, sweep, below };
         match self {
-            Algorithm::Hinted => hinted::pack(problem, sweep),
+            Algorithm::Hinted => hinted::pack(task),
             // The last three begin here; what they do from there on is not for a rule to do.
             Algorithm::LargestFirst
             | Algorithm::Reordering
             | Algorithm::Repair
-            | Algorithm::Search => largest_first::pack(problem, sweep),
-            Algorithm::FirstFit(order) => first_fit::pack(problem, sweep, order),
-            Algorithm::BestFit(order) => best_fit::pack(problem, sweep, order),
+            | Algorithm::Search => largest_first::pack(task),
+            Algorithm::FirstFit(order) => first_fit::pack(task, order),
+            Algorithm::BestFit(order) => best_fit::pack(task, order),
         }
     }
 }
@@ -130,17 +133,32 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// First fit in an order of the caller's.
-pub(crate) fn first_fit_in(problem: &Problem, sweep: &Sweep, order: &[BufferId]) -> Packing {
-    place_in_order(problem, sweep, order, |timeline, id| {
-        timeline.lowest_fit(id, problem.buffer(id).align, 0)
-    })
-}
-
-/// Places what is fixed, then all others in `order`, each where `choose` says.
-fn place_in_order(
+/// First fit in an order of the caller's, and the work that it took.
+pub(crate) fn first_fit_in(
     problem: &Problem,
     sweep: &Sweep,
+    order: &[BufferId],
+) -> (Solution, u64) {
+    let task = Task { problem, sweep, below: u64::MAX };
+    let Packing { solution, work } = place_in_order(task, order, |timeline, id| {
+        timeline.lowest_fit(id, problem.buffer(id).align, 0)
+    });
+    (solution.expect("every arena is below the largest number"), work)
+}
+
+/// What a rule has to do.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    problem: &'a Problem,
+    sweep: &'a Sweep,
+    /// Only an arena below this is of any use.
+    below: u64,
+}
+
+/// Places what is fixed, then all others in `order`, each where `choose` says, until the arena is too
+/// large to be of any use.
+fn place_in_order(
+    Task { problem, sweep, below }: Task<'_>,
     order: &[BufferId],
     mut choose: impl FnMut(&mut Timeline<'_>, BufferId) -> u64,
 ) -> Packing {
@@ -157,7 +175,12 @@ fn place_in_order(
             let offset = choose(&mut timeline, *id);
             timeline.place(*id, offset);
             offsets[id.index()] = offset;
+            if offset + problem.buffer(*id).size >= below {
+                return Packing { solution: None, work: timeline.work() };
+            }
         }
     }
-    Packing { solution: Solution::new(offsets), work: timeline.work() }
+    let solution = Solution::new(offsets);
+    let fits = solution.arena_bytes(problem) < below;
+    Packing { solution: fits.then_some(solution), work: timeline.work() }
 }

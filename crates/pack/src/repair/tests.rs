@@ -14,7 +14,8 @@ fn repaired(problem: &Problem, given: &Solution, goal: u64, work: u64) -> Repair
 }
 
 fn largest_first(problem: &Problem) -> Solution {
-    Algorithm::LargestFirst.pack(problem, &Sweep::new(problem)).solution
+    let packing = Algorithm::LargestFirst.pack(problem, &Sweep::new(problem), u64::MAX);
+    packing.solution.expect("there is no limit")
 }
 
 #[test]
