@@ -43,8 +43,8 @@ PROFILE = [
 
 
 def test_files(name):
-    """The tests of that name: a file, or a folder of several."""
-    for form in (f"*/tests/{name}.rs", f"*/tests/{name}/main.rs"):
+    """The tests of that name: a file, a folder of several, or a module of the folder `it`."""
+    for form in (f"*/tests/{name}.rs", f"*/tests/{name}/main.rs", f"*/tests/it/{name}.rs", f"*/tests/it/{name}/mod.rs"):
         yield from (ROOT / "crates").glob(form)
 
 
@@ -143,7 +143,11 @@ def command(mutant):
             words += ["-p", package(crate), "--lib"]
         else:
             (path,) = test_files(name)
-            words += ["-p", package(path.relative_to(ROOT / "crates").parts[0]), "--test", name]
+            parts = path.relative_to(ROOT / "crates").parts
+            binary = "it" if parts[2] == "it" else name
+            words += ["-p", package(parts[0]), "--test", binary]
+            if binary == "it":
+                filters = [f"{name}::{word}" for word in filters or [""]]
     # A module that has become a crate is no longer part of the names of its tests.
     return [*words, "--", *(word.removeprefix(f"{crate}::") for word in filters)]
 

@@ -1,9 +1,8 @@
 //! What is said of plans that were worked out by hand.
 
 use plimsoll::explain::{What, Why, account, alive, peaks};
-use plimsoll::testing::TestProgram;
 use plimsoll::verify::VerifiedPlan;
-use plimsoll::{AccessKind, Execution, Options, Point, Program, StepId, plan};
+use plimsoll::{AccessKind, DeclaredProgram, Execution, Options, Point, Program, StepId, plan};
 use plimsoll_graph::{LoweringOptions, ScheduledGraph, text};
 use plimsoll_pack::Span;
 
@@ -35,7 +34,7 @@ fn the_highest_peak_comes_first_and_the_next_would_show() {
 fn of_peaks_with_the_same_buffers_only_the_first_is_listed() {
     // s0 writes all of a, s1 everything but its first four bytes again, which nobody wants; the
     // four are kept for s2.
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let (a, b) = (program.temporary(16), program.output(2));
     let [_, again, last] =
         [program.step(&[], &[a]), program.step(&[], &[a]), program.step(&[a], &[b])];

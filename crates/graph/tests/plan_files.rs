@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use plimsoll::testing::{Shape, TestProgram, random_program};
+use plimsoll::testing::{Shape, random_program};
 use plimsoll::{
-    Access, BankSpec, Boundary, Execution, NoShare, Options, OrderEffort, Overwrite, Plan,
-    PlanError, PlanReadError, Program, Recorded, Role, Scratch, StepId, Storage, ValueId,
-    ValueInfo, false_claims, plan, read_plan, read_plan_file, unreserved, verify, write_plan,
+    Access, BankSpec, Boundary, DeclaredProgram, Execution, NoShare, Options, OrderEffort,
+    Overwrite, Plan, PlanError, PlanReadError, Program, Recorded, Role, Scratch, StepId, Storage,
+    ValueId, ValueInfo, false_claims, plan, read_plan, read_plan_file, unreserved, verify,
+    write_plan,
 };
 use plimsoll_graph::testing::random_graph;
 use plimsoll_graph::{
@@ -224,7 +225,7 @@ fn joined_concats_come_back_with_every_fifth_combination_of_options() {
 }
 
 /// A program whose values and steps have the same names, or none.
-struct Nameless<'p>(&'p TestProgram, &'static str);
+struct Nameless<'p>(&'p DeclaredProgram, &'static str);
 
 impl Program for Nameless<'_> {
     fn steps(&self) -> usize {

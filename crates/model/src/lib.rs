@@ -15,7 +15,7 @@ mod op_class;
 pub mod range;
 mod rules;
 
-pub use infer::{BindingFault, Bindings, Branch, Refused, ShapeError, facts, statics};
+pub use infer::{BindingFault, Bindings, Branch, Order, Refused, ShapeError, Step, facts, statics};
 pub use lower::{Inferred, infer};
 pub use model::{
     ArgReduce, Attention, Axis, BatchNorm, Beyond, Binary, Body, Branches, Cell, Content,

@@ -34,12 +34,22 @@ pub struct Inferred {
     pub graph: Graph,
     /// The branches that are not in it, since they cannot run.
     pub refused: Vec<Refused>,
+    /// What is known of every tensor, by its id.
+    pub facts: Vec<Fact>,
+    /// Which tensors are the same in every run, by id.
+    pub statics: Vec<bool>,
+    /// The value of every tensor that the graph has, by the tensor's id. Nodes of the graph have the
+    /// names of the model's nodes that they are made of.
+    pub values: Vec<Option<ValueId>>,
+    /// An order in which the nodes of every body can run.
+    pub order: Order,
 }
 
 /// Finds the shapes of a model, and makes a graph of it.
 pub fn infer(model: &Model, bindings: &Bindings) -> Result<Inferred, ShapeError> {
-    let lowered = lowered(model, bindings, &Ranged::default(), None)?;
-    Ok(Inferred { graph: lowered.graph, refused: lowered.refused })
+    let Lowered { graph, refused, statics, facts, values, order, .. } =
+        lowered(model, bindings, &Ranged::default(), None)?;
+    Ok(Inferred { graph, refused, facts, statics, values, order })
 }
 
 /// The same with all that is needed to compare it with the model at other sizes.
@@ -52,6 +62,12 @@ pub(crate) struct Lowered {
     pub(crate) statics: Vec<bool>,
     /// What slices keep, by node, where that follows from sizes.
     pub(crate) kept: BTreeMap<NodeId, Vec<Kept>>,
+    /// What is known of every tensor.
+    facts: Vec<Fact>,
+    /// The value of every tensor that the graph has.
+    values: Vec<Option<ValueId>>,
+    /// An order in which nodes can run.
+    order: Order,
 }
 
 /// The same for one size. Only tensors that are among these are taken to be static, if any are given.
@@ -99,9 +115,9 @@ fn lowered(
         kept: BTreeMap::new(),
     };
     lowering.model(&order)?;
-    let Lowering { builder, kept, .. } = lowering;
+    let Lowering { builder, kept, values, .. } = lowering;
     let graph = builder.finish()?;
-    Ok(Lowered { graph, refused, statics, kept })
+    Ok(Lowered { graph, refused, statics, kept, facts, values, order })
 }
 
 struct Lowering<'m> {

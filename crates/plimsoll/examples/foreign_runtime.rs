@@ -10,8 +10,8 @@
 use std::borrow::Cow;
 
 use plimsoll::{
-    Access, Options, Overwrite, Place, Program, Role, Scratch, StepId, Storage, Until, ValueId,
-    ValueInfo, plan,
+    Access, Options, Overwrite, Program, Role, Scratch, StepId, Storage, Until, ValueId, ValueInfo,
+    plan,
 };
 
 /// The runtime's own idea of a tensor.
@@ -156,11 +156,11 @@ fn main() -> Result<(), plimsoll::PlanError> {
     for bank in &plan.banks {
         println!("{}: {} bytes", bank.name, bank.bytes);
     }
-    for (index, place) in plan.places.iter().enumerate() {
-        let name = program.value_name(ValueId::new(index));
-        match place {
-            Place::Bank(slot) => println!("{:>9} {:>9}  {name}", slot.offset, slot.bytes),
-            _ => println!("{:>19}  {name}", "outside"),
+    for value in (0..program.values()).map(ValueId::new) {
+        let name = program.value_name(value);
+        match plan.slot(value) {
+            Some(slot) => println!("{:>9} {:>9}  {name}", slot.offset, slot.bytes),
+            None => println!("{:>19}  {name}", "outside"),
         }
     }
     // The new state of the cache is the cache, and relu runs in place.

@@ -15,6 +15,13 @@ pub(crate) fn common_divisor(a: u64, b: u64) -> u64 {
     x
 }
 
+/// What an address can be a multiple of, of an alignment of offsets: the largest power of two that divides
+/// it. Allocators and linkers know no others.
+#[must_use]
+pub fn address_align(align: u64) -> u64 {
+    1 << align.max(1).trailing_zeros()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,5 +33,10 @@ mod tests {
         assert_eq!(common_multiple(1, 7), 7);
         assert_eq!(common_multiple(u64::MAX, u64::MAX - 1), u64::MAX);
         assert_eq!(common_divisor(48, 64), 16);
+    }
+
+    #[test]
+    fn only_powers_of_two_align_an_address() {
+        assert_eq!([1, 2, 12, 48, 64, 0].map(address_align), [1, 2, 4, 16, 64, 1]);
     }
 }

@@ -10,6 +10,7 @@ mod assignment;
 mod attempt;
 mod banks;
 mod coalesce;
+mod declared;
 mod error;
 pub mod explain;
 mod follows;
@@ -26,6 +27,7 @@ mod pipeline;
 mod plan;
 mod point;
 mod program;
+mod resolve;
 mod schedule;
 mod shared;
 #[cfg(feature = "testing")]
@@ -35,8 +37,10 @@ mod unshared;
 mod validate;
 pub mod verify;
 
+pub use align::address_align;
 pub use assignment::SharedError;
 pub use banks::{NoRoom, Unplaced};
+pub use declared::{DeclaredProgram, DeclaredStep};
 pub use error::PlanError;
 pub use follows::follows;
 pub use ids::{BankId, BufferId, StepId, ValueId};
@@ -55,6 +59,7 @@ pub use program::{
     Access, AccessKind, Execution, Layout, Overwrite, Program, Role, Scratch, Storage, Strided,
     Until, ValueInfo, View, root_of, roots_of,
 };
+pub use resolve::{Memory, ResolvedAccess};
 pub use schedule::{OrderEffort, Pulse, Schedule, search_order};
 pub use shared::{SharedLayout, SharedLayoutError, SharedSlot};
 pub use totals::Totals;

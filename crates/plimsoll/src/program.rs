@@ -3,7 +3,7 @@
 //! A client declares every access to memory: which bytes of which value are read or written, by
 //! which step, from when on and until when. Lives, conflicts, the plan and the verifier follow from
 //! these declarations and from nothing else. Whoever has a graph of steps over values implements
-//! [`Program`]; our own [`Graph`](plimsoll_graph::Graph) is just the first to do so.
+//! [`Program`]; our own `Graph` (`plimsoll_graph`) is just the first to do so.
 
 use std::borrow::Cow;
 

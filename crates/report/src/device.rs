@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use plimsoll::{BankSpec, Place, Plan, Program, StepId, ValueId};
+use plimsoll::{Bank, BankId, BankSpec, Plan, Program, StepId, ValueId, address_align};
 
 /// The longest identifier that is made of a name, without what tells it from others.
 const MOST: usize = 120;
@@ -56,20 +56,15 @@ impl Device {
     pub(super) fn new(program: &dyn Program, plan: &Plan, asked: &[BankSpec]) -> Self {
         let values = values(program, plan);
         let scratch = scratch(program, plan);
-        let mut banks: Vec<BankRow> = plan
-            .banks
-            .iter()
-            .map(|bank| BankRow {
-                name: bank.name.clone(),
-                bytes: bank.bytes,
-                capacity: bank.capacity,
-                align: power_of_two(asked_align(asked, &bank.name)),
-            })
-            .collect();
-        let inside = values.iter().map(|row| (row.bank, row.align));
-        for (bank, align) in inside.chain(scratch.iter().map(|row| (row.bank, row.align))) {
-            banks[bank].align = banks[bank].align.max(power_of_two(align));
-        }
+        let bank = |(index, bank): (usize, &Bank)| BankRow {
+            name: bank.name.clone(),
+            bytes: bank.bytes,
+            capacity: bank.capacity,
+            align: plan
+                .base_align(program, BankId::new(index))
+                .max(address_align(asked_align(asked, &bank.name))),
+        };
+        let banks = plan.banks.iter().enumerate().map(bank).collect();
         let step = |step: &StepId| program.step_name(*step).into_owned();
         Device { banks, values, steps: plan.schedule.iter().map(step).collect(), scratch }
     }
@@ -82,11 +77,9 @@ impl Device {
 
 fn values(program: &dyn Program, plan: &Plan) -> Vec<ValueRow> {
     let mut rows = Vec::new();
-    for (index, place) in plan.places.iter().enumerate() {
-        let Place::Bank(slot) = place else { continue };
+    for index in 0..plan.places.len() {
         let value = ValueId::new(index);
-        let info = program.value(value);
-        let own = if info.view_of.is_none() { plan.align } else { 1 };
+        let Some(slot) = plan.slot(value) else { continue };
         let member = plan.derivation.members.get(index).copied().flatten();
         // What another plan has placed is there all the time.
         let (first_step, last_step) = member.map_or((0, plan.schedule.len() as u64), |member| {
@@ -96,8 +89,8 @@ fn values(program: &dyn Program, plan: &Plan) -> Vec<ValueRow> {
             name: program.value_name(value).into_owned(),
             bank: slot.bank.index(),
             offset: slot.offset,
-            bytes: info.bytes,
-            align: info.align.unwrap_or(own).max(1),
+            bytes: program.value(value).bytes,
+            align: plan.align_of(program, value),
             first_step,
             last_step,
         });
@@ -128,11 +121,6 @@ fn asked_align(asked: &[BankSpec], name: &str) -> u64 {
     let found = asked.iter().find(|spec| spec.name == name);
     let found = found.or_else(|| asked.iter().find(|spec| is_copy(spec)));
     found.and_then(|spec| spec.align).unwrap_or(1)
-}
-
-/// The largest power of two that divides an alignment: no linker knows others.
-fn power_of_two(align: u64) -> u64 {
-    1 << align.max(1).trailing_zeros()
 }
 
 /// How names become identifiers.
@@ -240,8 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn only_powers_of_two_align_a_bank() {
-        assert_eq!([1, 2, 12, 48, 64, 0].map(power_of_two), [1, 2, 4, 16, 64, 1]);
+    fn copies_of_a_bank_are_aligned_as_it_is() {
         let mut spec = BankSpec::new("sram");
         (spec.align, spec.repeat) = (Some(32), true);
         let asked = [spec, BankSpec::new("dram")];

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll::testing::{Shape, TestProgram, random_program};
+use plimsoll::testing::{Shape, random_program};
 use plimsoll::{
-    BankId, BankSpec, Execution, Options, Overwrite, Place, Plan, Role, SharedLayout, SharedSlot,
-    StepId, Storage, Strided, ValueId, ValueInfo, View, plan,
+    BankId, BankSpec, DeclaredProgram, Execution, Options, Overwrite, Place, Plan, Role,
+    SharedLayout, SharedSlot, StepId, Storage, Strided, ValueId, ValueInfo, View, plan,
 };
 use plimsoll_pack::testing::Rng;
 use plimsoll_report::{OfflineMemoryAllocation, TflmError, write_chrome_trace};
@@ -74,7 +74,7 @@ fn counters_are_the_load_and_lives_are_those_of_the_plan() {
 fn offsets_for_tflite_micro_are_below_its_limit() {
     // Two values that are alive together; the larger is below the other.
     let far = |bytes: u64| {
-        let mut program = TestProgram::new(Execution::InOrder);
+        let mut program = DeclaredProgram::new(Execution::InOrder);
         let first = program.add(ValueInfo { align: Some(1), ..ValueInfo::new(bytes) });
         let second = program.add(ValueInfo { output: true, align: Some(1), ..ValueInfo::new(1) });
         program.step(&[], &[first]);
@@ -93,9 +93,9 @@ fn offsets_for_tflite_micro_are_below_its_limit() {
 
 /// A program of two steps, changed; planned, and told to TensorFlow Lite Micro.
 fn told(
-    change: impl Fn(&mut TestProgram, &mut Options),
+    change: impl Fn(&mut DeclaredProgram, &mut Options),
 ) -> Result<OfflineMemoryAllocation, TflmError> {
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let given = program.add(ValueInfo { role: Role::Input, ..ValueInfo::new(32) });
     let first = program.temporary(64);
     let second = program.output(64);
@@ -111,24 +111,24 @@ fn told(
 fn what_tflite_micro_would_do_otherwise_is_an_error() {
     let name = |value: u32| format!("v{value}");
     assert_eq!(told(|_, _| ()).expect("all is well").placed(), 2);
-    let weight = |program: &mut TestProgram, options: &mut Options| {
+    let weight = |program: &mut DeclaredProgram, options: &mut Options| {
         program.values[0].role = Role::Param;
         options.place.params = true;
     };
     assert_eq!(told(weight), Err(TflmError::Weight(name(0))));
-    let kept = |program: &mut TestProgram, _: &mut Options| {
+    let kept = |program: &mut DeclaredProgram, _: &mut Options| {
         program.values[0].storage = Storage::Persistent;
     };
     assert_eq!(told(kept), Err(TflmError::Kept(name(0))));
-    let lent = |program: &mut TestProgram, options: &mut Options| {
+    let lent = |program: &mut DeclaredProgram, options: &mut Options| {
         program.values[0].storage = Storage::Shared;
         let slot = SharedSlot { bank: "arena".to_owned(), offset: 0, bytes: 32 };
         options.shared = Some(SharedLayout { values: [(name(0), slot)].into() });
     };
     assert_eq!(told(lent), Err(TflmError::Lent(name(0))));
-    let reserved = |program: &mut TestProgram, _: &mut Options| program.values[1].guard = 16;
+    let reserved = |program: &mut DeclaredProgram, _: &mut Options| program.values[1].guard = 16;
     assert_eq!(told(reserved), Err(TflmError::Reserved(name(1))));
-    let over = |program: &mut TestProgram, _: &mut Options| {
+    let over = |program: &mut DeclaredProgram, _: &mut Options| {
         program.values[0].bytes = 64;
         program.values[0].donated = true;
         let overwrite = Overwrite { output: ValueId(1), input: ValueId(0), must: true };
@@ -136,19 +136,19 @@ fn what_tflite_micro_would_do_otherwise_is_an_error() {
     };
     let (over_it, root) = (name(1), name(0));
     assert_eq!(told(over), Err(TflmError::Over { name: over_it, root }));
-    let banks = |_: &mut TestProgram, options: &mut Options| {
+    let banks = |_: &mut DeclaredProgram, options: &mut Options| {
         let mut small = BankSpec::new("small");
         small.capacity = Some(64);
         options.banks = vec![small, BankSpec::new("large")];
     };
     assert_eq!(told(banks), Err(TflmError::Banks(2)));
-    let rows = |program: &mut TestProgram, _: &mut Options| {
+    let rows = |program: &mut DeclaredProgram, _: &mut Options| {
         let rows = Some(Strided { bytes: 8, stride: 32 });
         let view = Some(View { rows, ..View::new(ValueId(1), 0) });
         program.add(ValueInfo { view_of: view, ..ValueInfo::new(16) });
     };
     assert_eq!(told(rows), Err(TflmError::Rows(name(3))));
-    let beside = |program: &mut TestProgram, options: &mut Options| {
+    let beside = |program: &mut DeclaredProgram, options: &mut Options| {
         let third = program.output(64);
         program.step(&[ValueId(0)], &[third]);
         options.schedule = Some(vec![StepId(2), StepId(0), StepId(1)]);

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use plimsoll::testing::{Shape, TestProgram, random_program};
-use plimsoll::{Options, Program, Recorded, SharedLayout, SharedSlot, Storage, plan, write_plan};
+use plimsoll::testing::{Shape, random_program};
+use plimsoll::{
+    DeclaredProgram, Options, Program, Recorded, SharedLayout, SharedSlot, Storage, plan,
+    write_plan,
+};
 use plimsoll_graph::{LoweringOptions, ScheduledGraph, text};
 use plimsoll_pack::testing::Rng;
 use plimsoll_report::diff::{AtPeak, PlanDiff, WrittenPlan, diff_plans};
@@ -186,7 +189,7 @@ fn what_cannot_be_compared_says_why() {
 }
 
 /// Options under which a random program can be planned, or nearly always.
-fn options_for(rng: &mut Rng, program: &TestProgram) -> Options {
+fn options_for(rng: &mut Rng, program: &DeclaredProgram) -> Options {
     let mut layout = SharedLayout::default();
     for (index, info) in program.values.iter().enumerate() {
         if info.storage == Storage::Shared {

@@ -1,11 +1,12 @@
 //! What is told of a plan is what was planned: lives against a naive definition, byte by byte; the
 //! baseline against a plan in which nothing is shared.
 
-use plimsoll::testing::{Shape, TestProgram, random_program};
+use plimsoll::testing::{Shape, random_program};
 use plimsoll::verify::VerifiedPlan;
 use plimsoll::{
-    AccessKind, Buffer, Layout, LiveRange, NoShare, Options, Place, Point, Program, Recorded, Role,
-    SharedLayout, SharedSlot, Storage, Totals, Until, ValueId, plan, write_plan,
+    AccessKind, Buffer, DeclaredProgram, Layout, LiveRange, NoShare, Options, Place, Point,
+    Program, Recorded, Role, SharedLayout, SharedSlot, Storage, Totals, Until, ValueId, plan,
+    write_plan,
 };
 use plimsoll_graph::testing::random_graph;
 use plimsoll_graph::{Kernels, LoweringOptions, Preset, ScheduledGraph, text};
@@ -26,7 +27,7 @@ fn root_of(program: &dyn Program, value: ValueId) -> (ValueId, Layout) {
 }
 
 /// Random options; shared values are where somebody has put them.
-fn random_options(rng: &mut Rng, program: &TestProgram) -> Options {
+fn random_options(rng: &mut Rng, program: &DeclaredProgram) -> Options {
     let mut layout = SharedLayout::default();
     for (index, info) in program.values.iter().enumerate() {
         if info.storage == Storage::Shared {
@@ -130,7 +131,7 @@ fn is_kept(program: &dyn Program, options: &Options, root: ValueId) -> bool {
 }
 
 /// Whether a root is one of the states of something that is changed in place.
-fn is_state(program: &TestProgram, root: ValueId) -> bool {
+fn is_state(program: &DeclaredProgram, root: ValueId) -> bool {
     let all = program.steps.iter().flat_map(|step| &step.overwrites).filter(|o| o.must);
     let mut states = all.flat_map(|overwrite| [overwrite.output, overwrite.input]);
     states.any(|state| root_of(program, state).0 == root)

@@ -1,12 +1,11 @@
 //! The plan as a table.
 
-use plimsoll::testing::TestProgram;
-use plimsoll::{Execution, Options, plan};
+use plimsoll::{DeclaredProgram, Execution, Options, plan};
 use plimsoll_report::write_tsv;
 
 #[test]
 fn the_tsv_has_three_totals_and_rows_by_offset() {
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let (a, b, c) = (program.temporary(30), program.temporary(20), program.output(10));
     program.step(&[], &[a]);
     program.step(&[a], &[b]);

@@ -57,7 +57,7 @@ impl Lowering {
         let ranged = inferred(model, &self.dims.largest(), &ranges);
         let ranged = ranged.map_err(|error| blamed(&error, source))?;
         let (ranged, refused) = match ranged {
-            Shapes::Of(Inferred { graph, refused }) => {
+            Shapes::Of(Inferred { graph, refused, .. }) => {
                 return Ok(AtSizes { graph, refused, corners: Vec::new(), proof: None });
             }
             Shapes::Over(ranged) => {

@@ -6,11 +6,11 @@
 //! were accepted, which the tests count: they run the same bodies over mutated files. What is too
 //! large for a fuzzer, which wants many cases a second, is read and not planned.
 
-use plimsoll::testing::{Orders, Shape, TestProgram, corrupts, random_program, unshared_plan};
+use plimsoll::testing::{Orders, Shape, corrupts, random_program, unshared_plan};
 use plimsoll::verify::{verify, violations};
 use plimsoll::{
-    Options, OrderEffort, Plan, PlanError, Program, Recorded, SharedLayout, SharedSlot, StepId,
-    Storage, ValueId, plan, read_plan, write_plan,
+    DeclaredProgram, Options, OrderEffort, Plan, PlanError, Program, Recorded, SharedLayout,
+    SharedSlot, StepId, Storage, ValueId, plan, read_plan, write_plan,
 };
 use plimsoll_pack::testing::Rng;
 
@@ -84,7 +84,7 @@ pub fn fuzz_plan_json(bytes: &[u8]) -> bool {
 }
 
 /// One of the programs whose plans are fuzzed.
-fn fuzzed_program(which: u8) -> TestProgram {
+fn fuzzed_program(which: u8) -> DeclaredProgram {
     random_program(&mut Rng::new(u64::from(which)), &Shape::everything())
 }
 

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 pub use bind::Bindings;
 pub(super) use bind::Ranged;
 pub use error::{BindingFault, Branch, Refused, ShapeError};
-pub(super) use order::Order;
+pub use order::{Order, Step};
 use plimsoll_graph::shape::expr::Scope;
 use plimsoll_graph::{Dim, Elements, Fact, Shape};
 pub use statics::statics;

@@ -17,14 +17,19 @@ use crate::model::{Body, Model, ModelNode, Origin, TensorId};
 const MOST_NESTED: usize = 128;
 
 /// The order in which the nodes of a body run.
-pub(crate) struct Order {
-    pub(crate) steps: Vec<Step>,
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// Every node of the body once.
+    pub steps: Vec<Step>,
 }
 
 /// A node, with the orders of its bodies.
-pub(crate) struct Step {
-    pub(crate) node: usize,
-    pub(crate) bodies: Vec<Order>,
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The index of the node in its body.
+    pub node: usize,
+    /// The orders of its bodies: of both branches, or of what an iteration runs.
+    pub bodies: Vec<Order>,
 }
 
 impl Order {

@@ -190,7 +190,7 @@ fn needed(program: &dyn Program, plan: &Plan, point: Point) -> Vec<Vec<Needed>> 
 /// A value in its buffer, if it has one.
 fn placed(program: &dyn Program, plan: &Plan, value: ValueId) -> Option<Needed> {
     let from = plan.derivation.members[value.index()]?.offset;
-    let Place::Bank(slot) = plan.places[value.index()] else { return None };
+    let slot = plan.slot(value)?;
     let bytes = Span::new(from, from + program.value(value).bytes);
     Some(Needed { value, bytes, slot: Span::new(from, from + slot.reserved) })
 }

@@ -1,20 +1,20 @@
 //! Programs, plans and an oracle for tests and benchmarks; behind the feature `testing`.
 //!
-//! - [`TestProgram`]: a program as plain vectors, written down by hand or made by
-//!   [`random_program`], which is valid by construction;
+//! - [`random_program`]: a [`DeclaredProgram`](crate::DeclaredProgram) that is valid by construction, and
+//!   [`chain`], a long one;
 //! - [`unshared_plan`]: a plan in which nothing shares bytes that need not, and which is right;
 //! - [`corrupts`]: really runs the steps over bytes with tokens, in every legal order, and says
 //!   whether anybody saw a wrong one;
 //! - [`OrderCosts`]: what the search for an order takes an order to cost.
 
+mod chain;
 mod oracle;
 mod order_costs;
-mod program;
 mod random;
 mod unshared;
 
+pub use chain::chain;
 pub use oracle::{Orders, corrupts};
 pub use order_costs::OrderCosts;
-pub use program::{TestProgram, TestStep, chain};
 pub use random::{Shape, random_program};
 pub use unshared::{bank_of, plan_at, unshared_plan};

@@ -9,7 +9,7 @@ use std::ops::Range;
 use plimsoll_pack::Span;
 use plimsoll_pack::testing::Rng;
 
-use super::program::{TestProgram, TestStep};
+use crate::declared::{DeclaredProgram, DeclaredStep};
 use crate::ids::{StepId, ValueId};
 use crate::program::{
     Access, AccessKind, Execution, Overwrite, Role, Scratch, Storage, Strided, Until, ValueInfo,
@@ -86,12 +86,12 @@ impl Shape {
 
 /// A random valid program.
 #[must_use]
-pub fn random_program(rng: &mut Rng, shape: &Shape) -> TestProgram {
+pub fn random_program(rng: &mut Rng, shape: &Shape) -> DeclaredProgram {
     let steps = rng.within(shape.steps.clone()) as usize;
     let any = [Execution::InOrder, Execution::Partial, Execution::Queues];
     let execution = shape.execution.unwrap_or(any[rng.below(3) as usize]);
-    let mut program = TestProgram::new(execution);
-    program.steps = vec![TestStep::default(); steps];
+    let mut program = DeclaredProgram::new(execution);
+    program.steps = vec![DeclaredStep::default(); steps];
     for step in &mut program.steps {
         step.queue = rng.below(3) as u32;
     }
@@ -126,7 +126,7 @@ struct Root {
 struct Maker<'a> {
     rng: &'a mut Rng,
     shape: &'a Shape,
-    program: TestProgram,
+    program: DeclaredProgram,
     /// By value; only those of roots are used.
     roots: Vec<Root>,
     /// Values that have bytes: candidates for reading.

@@ -165,21 +165,22 @@ fn by_root(validated: &ValidatedProgram<'_>, kind: AccessKind) -> Vec<Vec<Touch>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::declared::DeclaredProgram;
     use crate::program::Until;
-    use crate::testing::TestProgram;
     use crate::validate::validate;
 
     #[test]
     fn an_access_that_may_begin_early_is_ordered_from_its_beginning() {
         // s0 on one queue makes a. On the other s1 does nothing, and s2 waits for s0 and reads a.
-        let mut program = TestProgram::new(Execution::Queues);
+        let mut program = DeclaredProgram::new(Execution::Queues);
         let (a, b) = (program.temporary(4), program.output(4));
         let [writer, early, reader] =
             [program.step(&[], &[a]), program.step(&[], &[]), program.step(&[a], &[b])];
         program.steps[early.index()].queue = 1;
         program.steps[reader.index()].queue = 1;
         program.steps[reader.index()].after.push(writer);
-        let fault = |program: &TestProgram| validate(program, None).err().map(|error| error.fault);
+        let fault =
+            |program: &DeclaredProgram| validate(program, None).err().map(|error| error.fault);
         assert_eq!(fault(&program), None);
         // If it may read as soon as s1 runs, which waits for nobody, s0 need not be over.
         program.access(reader, a, AccessKind::Read).from = Some(early);
@@ -191,13 +192,14 @@ mod tests {
     #[test]
     fn an_access_that_goes_on_is_ordered_from_its_end() {
         // s0 and s1 on one queue, s0 makes a. On the other s2 waits for s0 and reads a.
-        let mut program = TestProgram::new(Execution::Queues);
+        let mut program = DeclaredProgram::new(Execution::Queues);
         let (a, b) = (program.temporary(4), program.output(4));
         let [writer, late, reader] =
             [program.step(&[], &[a]), program.step(&[], &[]), program.step(&[a], &[b])];
         program.steps[reader.index()].queue = 1;
         program.steps[reader.index()].after.push(writer);
-        let fault = |program: &TestProgram| validate(program, None).err().map(|error| error.fault);
+        let fault =
+            |program: &DeclaredProgram| validate(program, None).err().map(|error| error.fault);
         assert_eq!(fault(&program), None);
         // If the write goes on until s1 is over, or the run, s2 does not wait for its end.
         for until in [Until::After(late), Until::EndOfRun] {

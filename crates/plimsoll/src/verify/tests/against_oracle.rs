@@ -5,12 +5,11 @@ use plimsoll_pack::Span;
 use plimsoll_pack::testing::Rng;
 
 use super::super::*;
+use crate::declared::DeclaredProgram;
 use crate::ids::{StepId, ValueId};
 use crate::plan::Place;
 use crate::program::{Access, AccessKind, Execution, Program, Scratch, Until, View};
-use crate::testing::{
-    Orders, Shape, TestProgram, corrupts, plan_at, random_program, unshared_plan,
-};
+use crate::testing::{Orders, Shape, corrupts, plan_at, random_program, unshared_plan};
 
 #[test]
 fn unshared_plans_are_always_right() {
@@ -26,7 +25,7 @@ fn unshared_plans_are_always_right() {
 }
 
 /// Some values somewhere, some where they may overwrite, most where they have been.
-fn random_plan(rng: &mut Rng, program: &TestProgram) -> Plan {
+fn random_plan(rng: &mut Rng, program: &DeclaredProgram) -> Plan {
     let (scatter, room) = (rng.below(60), 4 + rng.below(20));
     let mut offsets: Vec<u64> = vec![0; program.values.len()];
     let mut end: u64 = 0;
@@ -109,8 +108,8 @@ fn a_schedule_that_swaps_two_steps_is_rejected_where_it_matters() {
 }
 
 /// The program in which step i writes value i and reads those of the bits of `reads[i]`.
-fn small(sizes: &[u64], reads: &[usize], execution: Execution, in_place: bool) -> TestProgram {
-    let mut program = TestProgram::new(execution);
+fn small(sizes: &[u64], reads: &[usize], execution: Execution, in_place: bool) -> DeclaredProgram {
+    let mut program = DeclaredProgram::new(execution);
     let values: Vec<ValueId> = sizes.iter().map(|bytes| program.temporary(*bytes)).collect();
     for (index, value) in values.iter().enumerate() {
         let inputs: Vec<ValueId> =
@@ -210,7 +209,7 @@ fn odd(rng: &mut Rng) -> u64 {
 }
 
 /// Breaks something in a program or a plan.
-fn break_something(rng: &mut Rng, program: &mut TestProgram, plan: &mut Plan) {
+fn break_something(rng: &mut Rng, program: &mut DeclaredProgram, plan: &mut Plan) {
     let step = rng.below(program.steps.len() as u64) as usize;
     let value = ValueId(rng.below(program.values.len() as u64 + 1) as u32);
     let other = StepId(rng.below(program.steps.len() as u64 + 1) as u32);

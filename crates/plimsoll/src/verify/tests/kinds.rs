@@ -2,16 +2,16 @@
 
 use super::super::*;
 use super::{at, moved, region, slot, value};
+use crate::declared::DeclaredProgram;
 use crate::ids::{BankId, StepId, ValueId};
 use crate::plan::{Place, Slot};
 use crate::program::{
     Access, AccessKind, Execution, Role, Scratch, Storage, Until, ValueInfo, View,
 };
-use crate::testing::TestProgram;
 
 /// a → b → c (an output), 8 bytes each: s0 writes a, s1 reads a and writes b, s2 reads b.
-fn line(execution: Execution) -> (TestProgram, [ValueId; 3], [StepId; 3]) {
-    let mut program = TestProgram::new(execution);
+fn line(execution: Execution) -> (DeclaredProgram, [ValueId; 3], [StepId; 3]) {
+    let mut program = DeclaredProgram::new(execution);
     let [a, b] = [program.temporary(8), program.temporary(8)];
     let c = program.output(8);
     let s0 = program.step(&[], &[a]);
@@ -20,7 +20,7 @@ fn line(execution: Execution) -> (TestProgram, [ValueId; 3], [StepId; 3]) {
     (program, [a, b, c], [s0, s1, s2])
 }
 
-fn plain() -> (TestProgram, Plan) {
+fn plain() -> (DeclaredProgram, Plan) {
     let (program, ..) = line(Execution::InOrder);
     let plan = at(&program, &[0, 8, 0]);
     (program, plan)
@@ -70,7 +70,7 @@ fn schedules_that_are_no_permutation() {
 #[test]
 fn schedules_that_are_not_topological() {
     for execution in [Execution::InOrder, Execution::Partial, Execution::Queues] {
-        let mut program = TestProgram::new(execution);
+        let mut program = DeclaredProgram::new(execution);
         let [a, b] = [program.output(1), program.output(1)];
         program.step(&[], &[a]);
         program.step(&[], &[b]);
@@ -83,7 +83,7 @@ fn schedules_that_are_not_topological() {
     // A step that touches nothing, and data that flow through it all the same.
     for execution in [Execution::InOrder, Execution::Partial, Execution::Queues] {
         for schedule in [[S[1], S[0], S[2]], [S[0], S[2], S[1]]] {
-            let mut program = TestProgram::new(execution);
+            let mut program = DeclaredProgram::new(execution);
             let [a, b] = [program.output(1), program.output(1)];
             program.step(&[], &[a]);
             program.step(&[], &[]);
@@ -118,7 +118,7 @@ fn schedules_that_are_not_topological() {
 #[test]
 fn old_state_is_read_before_it_is_changed() {
     // A counter that survives: s0 reads it, s1 changes it. The other way round s0 sees the new.
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let info = ValueInfo { storage: Storage::Persistent, ..ValueInfo::new(4) };
     let state = program.add(info);
     program.step(&[state], &[]);
@@ -220,7 +220,7 @@ fn reads_of_what_is_not_there() {
 #[test]
 fn a_value_that_is_overwritten_before_it_is_read() {
     // s0 writes a, s1 writes b, s2 reads both.
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let [a, b] = [program.temporary(8), program.temporary(4)];
     program.step(&[], &[a]);
     program.step(&[], &[b]);
@@ -254,7 +254,7 @@ fn a_value_that_is_overwritten_before_it_is_read() {
 fn what_is_lost_at_the_end_of_a_run_is_missed_in_the_next() {
     // A weight that may be overwritten: s1 puts y over it, and finds nothing wrong with that in the
     // first run, in which nobody wants it any more.
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let info = ValueInfo { role: Role::Param, donated: true, ..ValueInfo::new(4) };
     let (weight, middle, y) = (program.add(info), program.temporary(4), program.output(4));
     program.step(&[weight], &[middle]);
@@ -281,7 +281,7 @@ fn a_value_that_is_read_before_its_write_is_over() {
 #[test]
 fn a_write_that_is_not_over_is_not_written_over() {
     // Nobody reads a, but s0 is still at it while s1 writes b.
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let (a, b) = (program.temporary(4), program.output(4));
     program.step(&[], &[a]);
     program.step(&[], &[b]);
@@ -297,7 +297,7 @@ fn a_write_that_is_not_over_is_not_written_over() {
 fn out_of_order_a_write_that_may_begin_early_is_in_the_way_from_then_on() {
     // s0 and s1 are over before s3, which puts b where a was; but b may be written as soon as s2
     // runs, for which nobody waits and which waits for nobody.
-    let mut program = TestProgram::new(Execution::Partial);
+    let mut program = DeclaredProgram::new(Execution::Partial);
     let (a, b) = (program.temporary(4), program.output(4));
     program.step(&[], &[a]);
     program.step(&[a], &[]);
@@ -318,7 +318,7 @@ fn out_of_order_a_write_that_may_begin_early_is_in_the_way_from_then_on() {
 #[test]
 fn two_outputs_on_the_same_bytes() {
     for execution in [Execution::InOrder, Execution::Partial] {
-        let mut program = TestProgram::new(execution);
+        let mut program = DeclaredProgram::new(execution);
         let [a, b] = [program.temporary(2), program.temporary(2)];
         program.step(&[], &[a, b]);
         let plan = at(&program, &[0, 1]);
@@ -390,7 +390,7 @@ fn scratch_memory() {
 #[test]
 fn outputs_that_are_lost() {
     for execution in [Execution::InOrder, Execution::Queues] {
-        let mut program = TestProgram::new(execution);
+        let mut program = DeclaredProgram::new(execution);
         let [a, b] = [program.output(4), program.temporary(4)];
         program.step(&[], &[a]);
         program.step(&[], &[b]);
@@ -398,7 +398,7 @@ fn outputs_that_are_lost() {
         let by = Some(value(b, S[1]));
         let expected = Violation::OutputLost { value: a, by, at: region(2, 4) };
         assert_eq!(violations(&program, &plan), [expected]);
-        let mut program = TestProgram::new(execution);
+        let mut program = DeclaredProgram::new(execution);
         let a = program.output(4);
         let plan = at(&program, &[0]);
         let expected = Violation::OutputLost { value: a, by: None, at: region(0, 4) };
@@ -415,7 +415,7 @@ fn values_from_outside_that_are_lost() {
             (Role::Temporary, Storage::Persistent),
             (Role::Param, Storage::Shared),
         ] {
-            let mut program = TestProgram::new(execution);
+            let mut program = DeclaredProgram::new(execution);
             let weight = program.add(ValueInfo { role, storage, ..ValueInfo::new(4) });
             let [a, b] = [program.temporary(4), program.output(4)];
             program.step(&[weight], &[a]);
@@ -432,7 +432,7 @@ fn values_from_outside_that_are_lost() {
 #[test]
 fn an_input_may_be_given_up_but_not_before_it_is_read() {
     // E6: an input that is first read late.
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let input = program.add(ValueInfo { role: Role::Input, ..ValueInfo::new(4) });
     let [a, b] = [program.temporary(4), program.output(4)];
     program.step(&[], &[a]);

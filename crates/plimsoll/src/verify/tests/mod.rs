@@ -6,13 +6,14 @@ mod scale;
 mod scars;
 
 use super::*;
+use crate::declared::DeclaredProgram;
 use crate::ids::{BankId, StepId, ValueId};
 use crate::plan::{Place, Slot};
-use crate::testing::{TestProgram, bank_of, plan_at};
+use crate::testing::{bank_of, plan_at};
 
 /// A plan with values (and then scratch memories) at these offsets; views and what must overwrite
 /// follow by themselves and are not counted.
-fn at(program: &TestProgram, offsets: &[u64]) -> Plan {
+fn at(program: &DeclaredProgram, offsets: &[u64]) -> Plan {
     let mut offsets = offsets.iter();
     plan_at(program, 1, |_, _, _| *offsets.next().expect("an offset for each"))
 }
@@ -26,7 +27,7 @@ fn value(thing: ValueId, step: StepId) -> Culprit {
 }
 
 /// Moves a value, and nothing else, and makes the bank as large as it has to be.
-fn moved(program: &TestProgram, mut plan: Plan, value: ValueId, offset: u64) -> Plan {
+fn moved(program: &DeclaredProgram, mut plan: Plan, value: ValueId, offset: u64) -> Plan {
     if let Place::Bank(slot) = &mut plan.places[value.index()] {
         slot.offset = offset;
     }

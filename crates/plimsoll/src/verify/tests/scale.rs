@@ -1,13 +1,14 @@
 //! What it costs.
 
 use super::super::*;
+use crate::declared::DeclaredProgram;
 use crate::ids::{BankId, StepId};
 use crate::plan::{Bank, Derivation, Place, Slot};
 use crate::program::{Execution, Program};
-use crate::testing::{TestProgram, chain, unshared_plan};
+use crate::testing::{chain, unshared_plan};
 
 /// Value i of the chain in slot i modulo 16 of the arena, so that bytes are used again and again.
-fn ring(program: &TestProgram) -> Plan {
+fn ring(program: &DeclaredProgram) -> Plan {
     let place =
         |i: usize, bytes: u64| Place::Bank(Slot::new(BankId(0), 512 * (i as u64 % 16), bytes));
     let places: Vec<Place> =

@@ -2,10 +2,10 @@
 
 use super::super::*;
 use super::{at, moved, region, value};
+use crate::declared::DeclaredProgram;
 use crate::ids::{StepId, ValueId};
 use crate::plan::Place;
 use crate::program::{Access, AccessKind, Execution, Role, Scratch, Storage, Until, ValueInfo};
-use crate::testing::TestProgram;
 
 const S: [StepId; 4] = [StepId(0), StepId(1), StepId(2), StepId(3)];
 
@@ -18,7 +18,7 @@ fn clobbered(step: StepId, lost: ValueId, by: Culprit, lo: u64, hi: u64) -> Viol
 fn a10_out_of_order_executors() {
     // Two branches from x: s1 makes a, s2 makes b, s3 reads both... in order x is dead after s2,
     // and d of s3 may take its bytes. Two more branches may not share at all.
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let [a, b, c] = [program.temporary(8), program.output(8), program.temporary(8)];
     let d = program.output(8);
     program.step(&[], &[a]);
@@ -45,7 +45,7 @@ fn a10_out_of_order_executors() {
 #[test]
 fn a14_a_fused_attention_reads_the_parent_behind_slices() {
     // qkv (12) is sliced by copies; the attention reads the slices, and qkv itself.
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let [qkv, q] = [program.temporary(12), program.temporary(4)];
     let [k, out] = [program.temporary(4), program.output(4)];
     program.step(&[], &[qkv]);
@@ -63,7 +63,7 @@ fn a14_a_fused_attention_reads_the_parent_behind_slices() {
 
 #[test]
 fn a15_a_read_that_is_later_than_its_step() {
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let [a, b] = [program.temporary(4), program.temporary(4)];
     let [c, d] = [program.temporary(4), program.output(4)];
     program.step(&[], &[a]);
@@ -84,7 +84,7 @@ fn a15_a_read_that_is_later_than_its_step() {
 
 #[test]
 fn a16_a_write_that_is_earlier_than_its_step() {
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let [a, b] = [program.temporary(4), program.temporary(4)];
     let c = program.output(4);
     program.step(&[], &[a]);
@@ -102,7 +102,7 @@ fn a16_a_write_that_is_earlier_than_its_step() {
 #[test]
 fn a17_a_value_is_folded_away_only_if_every_reader_folds() {
     // b is folded into its reader in the mind of the planner, but somebody reads its bytes.
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let [a, b] = [program.temporary(4), program.temporary(4)];
     program.step(&[], &[a]);
     program.step(&[a], &[b]);
@@ -124,7 +124,7 @@ fn a17_a_value_is_folded_away_only_if_every_reader_folds() {
 #[test]
 fn a18_a_pack_that_is_kept_for_later_runs() {
     // s1 packs; s2 uses the pack. a is dead when s1 is over, and in one run could share with it.
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let [a, b] = [program.temporary(4), program.temporary(4)];
     let pack = program.temporary(4);
     let out = program.output(4);
@@ -146,7 +146,7 @@ fn a18_a_pack_that_is_kept_for_later_runs() {
 #[test]
 fn a19_hidden_scratch() {
     // kept lives through s1, whose kernel uses 4 bytes that a planner without scratch thinks free.
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let [kept, a, out] = [program.temporary(4), program.temporary(4), program.output(4)];
     program.step(&[], &[kept]);
     program.step(&[], &[a]);
@@ -159,8 +159,8 @@ fn a19_hidden_scratch() {
 }
 
 /// A cache of 8 bytes; each run appends 2 bytes to it and then reads all.
-fn append(execution: Execution) -> (TestProgram, [ValueId; 3]) {
-    let mut program = TestProgram::new(execution);
+fn append(execution: Execution) -> (DeclaredProgram, [ValueId; 3]) {
+    let mut program = DeclaredProgram::new(execution);
     let info =
         ValueInfo { storage: Storage::Persistent, role: Role::Temporary, ..ValueInfo::new(8) };
     let cache = program.add(info);
@@ -193,7 +193,7 @@ fn a22_a_cache_that_is_appended_to_in_place() {
 #[test]
 fn a22_a_cache_that_is_written_through_a_view() {
     for execution in [Execution::InOrder, Execution::Partial] {
-        let mut program = TestProgram::new(execution);
+        let mut program = DeclaredProgram::new(execution);
         let info = ValueInfo { storage: Storage::Persistent, ..ValueInfo::new(8) };
         let cache = program.add(info);
         let row = program.view(cache, 2, 2);
@@ -216,7 +216,7 @@ fn a22_a_cache_that_is_written_through_a_view() {
 
 #[test]
 fn e1_a_view_of_a_value_outside_says_so() {
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let weights = program.add(ValueInfo { storage: Storage::External, ..ValueInfo::new(8) });
     let row = program.view(weights, 4, 4);
     program.step(&[row], &[]);
@@ -230,7 +230,7 @@ fn e1_a_view_of_a_value_outside_says_so() {
 
 #[test]
 fn e8_the_callers_memory_is_overwritten_only_if_donated() {
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let info = ValueInfo { role: Role::Input, donated: true, ..ValueInfo::new(8) };
     let input = program.add(info);
     let out = program.output(8);

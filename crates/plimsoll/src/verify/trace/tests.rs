@@ -2,13 +2,14 @@
 
 use super::super::violation::Space;
 use super::*;
+use crate::declared::DeclaredProgram;
 use crate::ids::BankId;
 use crate::program::Execution;
-use crate::testing::{TestProgram, plan_at};
+use crate::testing::plan_at;
 
 /// v0 → v1 → v2 at 0, 8 and 0; v2 is an output.
-fn line() -> (TestProgram, Plan) {
-    let mut program = TestProgram::new(Execution::InOrder);
+fn line() -> (DeclaredProgram, Plan) {
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let [a, b] = [program.temporary(8), program.temporary(8)];
     let c = program.output(8);
     program.step(&[], &[a]);
@@ -40,7 +41,7 @@ fn right() -> Vec<String> {
     ]
 }
 
-fn found(program: &TestProgram, plan: &Plan, lines: &[String]) -> Vec<TraceViolation> {
+fn found(program: &DeclaredProgram, plan: &Plan, lines: &[String]) -> Vec<TraceViolation> {
     let found = check(program, plan, lines.concat().as_bytes()).expect("a trace");
     for violation in &found {
         assert!(!violation.describe(program, plan).to_string().is_empty());

@@ -2,18 +2,18 @@
 //!
 //! Alignment is 1, so that sums are plain.
 
-use plimsoll::testing::TestProgram;
 use plimsoll::{
-    Access, AccessKind, Execution, Options, Role, Strided, Until, ValueId, ValueInfo, View, plan,
+    Access, AccessKind, DeclaredProgram, Execution, Options, Role, Strided, Until, ValueId,
+    ValueInfo, View, plan,
 };
 use plimsoll_pack::Span;
 
-fn in_order() -> TestProgram {
-    TestProgram::new(Execution::InOrder)
+fn in_order() -> DeclaredProgram {
+    DeclaredProgram::new(Execution::InOrder)
 }
 
 /// The arena of the plan, which is verified, and its bound.
-fn planned(program: &TestProgram) -> (u64, u64) {
+fn planned(program: &DeclaredProgram) -> (u64, u64) {
     let mut options = Options::default();
     options.align = 1;
     options.place.inputs = true;
@@ -103,7 +103,7 @@ fn a_write_that_goes_on_lasts_longer_than_a_later_one() {
 }
 
 /// Ten bytes out of every twenty of a value of thirty.
-fn first_and_last(program: &mut TestProgram, of: ValueId) -> ValueId {
+fn first_and_last(program: &mut DeclaredProgram, of: ValueId) -> ValueId {
     let view_of = Some(View { of, offset: 0, rows: Some(Strided { bytes: 10, stride: 20 }) });
     program.add(ValueInfo { view_of, ..ValueInfo::new(20) })
 }
@@ -138,7 +138,7 @@ fn bytes_between_rows_are_no_part_of_a_bound_behind_a_gap() {
 
 /// A step that makes ten bytes in place of the second half of twenty, the value that they are, and
 /// all of it by another name with 8 bytes behind it.
-fn in_second_half(program: &mut TestProgram) -> [ValueId; 3] {
+fn in_second_half(program: &mut DeclaredProgram) -> [ValueId; 3] {
     let (a, b) = (program.temporary(20), program.temporary(10));
     let second = program.view(a, 10, 10);
     let guarded = ValueInfo { view_of: Some(View::new(b, 0)), guard: 8, ..ValueInfo::new(10) };

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll::testing::{Shape, TestProgram, random_program};
+use plimsoll::testing::{Shape, random_program};
 use plimsoll::{
-    AccessKind, BankSpec, Execution, Options, OrderEffort, Program, StepId, ValueId, order, plan,
-    root_of,
+    AccessKind, BankSpec, DeclaredProgram, Execution, Options, OrderEffort, Program, StepId,
+    ValueId, order, plan, root_of,
 };
 use plimsoll_pack::Span;
 use plimsoll_pack::testing::Rng;
@@ -13,7 +13,7 @@ use plimsoll_pack::testing::Rng;
 /// The step that wrote each byte last that a step reads, by reader and byte of a root, where steps run
 /// in this order.
 fn writers(
-    program: &TestProgram,
+    program: &DeclaredProgram,
     order: &[StepId],
 ) -> BTreeMap<(StepId, ValueId, u64), Option<StepId>> {
     let mut last: BTreeMap<(ValueId, u64), StepId> = BTreeMap::new();
@@ -80,7 +80,7 @@ fn hold(shape: &Shape, seed: u64) {
 }
 
 /// The accesses of every step, a line each.
-fn shown(program: &TestProgram) -> String {
+fn shown(program: &DeclaredProgram) -> String {
     let line = |access: &plimsoll::Access| format!("{access:?}\n");
     let step = |step: usize| {
         let overwrites = program.overwrites(StepId::new(step)).into_owned();
@@ -91,8 +91,8 @@ fn shown(program: &TestProgram) -> String {
 }
 
 /// Two branches that are both begun before either is finished.
-fn branches() -> TestProgram {
-    let mut program = TestProgram::new(Execution::InOrder);
+fn branches() -> DeclaredProgram {
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let large = [program.temporary(1024), program.temporary(1024)];
     let small = [program.temporary(64), program.temporary(64)];
     let output = program.output(64);
@@ -114,7 +114,7 @@ fn a_program_that_only_declares_accesses_gets_a_better_order() {
 #[test]
 fn what_is_written_twice_keeps_its_order() {
     // a is written again once c has read it: neither the second write nor its reader comes before.
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let (a, c, d) = (program.temporary(8), program.temporary(64), program.temporary(8));
     let y = program.output(8);
     program.step(&[], &[a]);

@@ -2,16 +2,16 @@
 
 use std::ops::ControlFlow;
 
-use plimsoll::testing::{Orders, Shape, TestProgram, corrupts, random_program};
+use plimsoll::testing::{Orders, Shape, corrupts, random_program};
 use plimsoll::{
-    Execution, NoShare, Options, PlanError, Program, Recorded, SharedLayout, SharedSlot, StepId,
-    Storage, ValueId, plan, plan_watched, write_plan,
+    DeclaredProgram, Execution, NoShare, Options, PlanError, Program, Recorded, SharedLayout,
+    SharedSlot, StepId, Storage, ValueId, plan, plan_watched, write_plan,
 };
 use plimsoll_pack::Limit;
 use plimsoll_pack::testing::Rng;
 
 /// Options under which the shared values of a program are where somebody has put them.
-fn options_for(program: &TestProgram) -> Options {
+fn options_for(program: &DeclaredProgram) -> Options {
     let mut layout = SharedLayout::default();
     for (index, info) in program.values.iter().enumerate() {
         if info.storage == Storage::Shared {
@@ -27,7 +27,7 @@ fn options_for(program: &TestProgram) -> Options {
 }
 
 /// Random options that every program can be planned with.
-fn random_options(rng: &mut Rng, program: &TestProgram) -> Options {
+fn random_options(rng: &mut Rng, program: &DeclaredProgram) -> Options {
     let mut options = options_for(program);
     options.align = [1, 1, 2, 4, 16][rng.below(5) as usize];
     options.place.inputs = rng.chance(60);
@@ -48,7 +48,7 @@ fn random_options(rng: &mut Rng, program: &TestProgram) -> Options {
 }
 
 /// Plans, and expects that the verifier and the oracle have nothing to say.
-fn planned(program: &TestProgram, options: &Options, seed: u64) -> Option<u64> {
+fn planned(program: &DeclaredProgram, options: &Options, seed: u64) -> Option<u64> {
     match plan(program, options) {
         Ok(planned) => {
             assert!(!corrupts(program, &planned, Orders(40)), "seed {seed}: {program:?}");
@@ -155,7 +155,7 @@ fn a_watched_plan_is_the_same_and_a_stopped_one_is_still_right() {
 }
 
 /// A program that is called by other names, whose ids stay the same.
-struct Renamed<'p>(&'p TestProgram);
+struct Renamed<'p>(&'p DeclaredProgram);
 
 impl Program for Renamed<'_> {
     fn steps(&self) -> usize {

@@ -1,22 +1,21 @@
 //! Programs and options that cannot be kept to: each is an error that says what is wrong.
 
-use plimsoll::testing::TestProgram;
 use plimsoll::{
-    Access, BankSpec, Execution, Fault, NoShare, Options, OptionsError, PlanError, StepId, ValueId,
-    plan,
+    Access, BankSpec, DeclaredProgram, Execution, Fault, NoShare, Options, OptionsError, PlanError,
+    StepId, ValueId, plan,
 };
 use plimsoll_pack::Span;
 
 /// x → y, of 64 bytes each.
-fn two_steps() -> (TestProgram, ValueId, ValueId) {
-    let mut program = TestProgram::new(Execution::InOrder);
+fn two_steps() -> (DeclaredProgram, ValueId, ValueId) {
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let (x, y) = (program.temporary(64), program.output(64));
     program.step(&[], &[x]);
     program.step(&[x], &[y]);
     (program, x, y)
 }
 
-fn refused(program: &TestProgram, options: &Options) -> PlanError {
+fn refused(program: &DeclaredProgram, options: &Options) -> PlanError {
     plan(program, options).expect_err("it cannot be planned")
 }
 
@@ -52,7 +51,7 @@ fn what_is_kept_from_sharing_exists() {
 fn what_a_step_reads_twice_it_does_not_overwrite() {
     let (mut program, x, y) = two_steps();
     program.overwrite(StepId(1), y, x, false);
-    let arena = |program: &TestProgram| {
+    let arena = |program: &DeclaredProgram| {
         plan(program, &Options::default()).map(|plan| plan.into_plan().banks[0].bytes)
     };
     assert_eq!(arena(&program).ok(), Some(64));

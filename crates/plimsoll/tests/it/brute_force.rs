@@ -1,15 +1,15 @@
 //! The planner against every placement there is, on small programs: none that the verifier accepts
 //! is smaller.
 
-use plimsoll::testing::{Shape, TestProgram, plan_at, random_program};
+use plimsoll::testing::{Shape, plan_at, random_program};
 use plimsoll::verify::violations;
-use plimsoll::{Execution, Options, plan};
+use plimsoll::{DeclaredProgram, Execution, Options, plan};
 use plimsoll_pack::testing::Rng;
 
 /// More placements than this are not tried.
 const MOST: u64 = 5_000;
 
-fn planned_bytes(program: &TestProgram) -> u64 {
+fn planned_bytes(program: &DeclaredProgram) -> u64 {
     let mut options = Options::default();
     options.align = 1;
     let planned = plan(program, &options).unwrap_or_else(|error| panic!("{error}\n{program:?}"));
@@ -17,7 +17,7 @@ fn planned_bytes(program: &TestProgram) -> u64 {
 }
 
 /// How large the things are that a plan of the program places.
-fn sizes(program: &TestProgram) -> Vec<u64> {
+fn sizes(program: &DeclaredProgram) -> Vec<u64> {
     let mut sizes = Vec::new();
     let _ = plan_at(program, 1, |_, bytes, _| {
         sizes.push(bytes);
@@ -27,7 +27,7 @@ fn sizes(program: &TestProgram) -> Vec<u64> {
 }
 
 /// Whether some placement within `arena` bytes is right; `None` if there are too many to try.
-fn fits(program: &TestProgram, arena: u64) -> Option<bool> {
+fn fits(program: &DeclaredProgram, arena: u64) -> Option<bool> {
     let sizes = sizes(program);
     if sizes.iter().any(|bytes| *bytes > arena) {
         return Some(false);

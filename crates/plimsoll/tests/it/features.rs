@@ -2,12 +2,11 @@
 //!
 //! Alignment is 1 unless the test is about it, so that sums are plain.
 
-use plimsoll::testing::TestProgram;
 use plimsoll::verify::violations;
 use plimsoll::{
-    Access, AccessKind, BankId, BankSpec, Execution, NoShare, Options, Place, Plan, PlanError,
-    Recorded, Role, Scratch, SharedLayout, Slot, StepId, Storage, Until, ValueId, ValueInfo, plan,
-    read_plan, write_plan,
+    Access, AccessKind, BankId, BankSpec, DeclaredProgram, Execution, NoShare, Options, Place,
+    Plan, PlanError, Recorded, Role, Scratch, SharedLayout, Slot, StepId, Storage, Until, ValueId,
+    ValueInfo, plan, read_plan, write_plan,
 };
 use plimsoll_pack::Span;
 
@@ -17,25 +16,22 @@ fn plain() -> Options {
     options
 }
 
-fn in_order() -> TestProgram {
-    TestProgram::new(Execution::InOrder)
+fn in_order() -> DeclaredProgram {
+    DeclaredProgram::new(Execution::InOrder)
 }
 
 /// The plan, verified.
-fn planned(program: &TestProgram, options: &Options) -> Plan {
+fn planned(program: &DeclaredProgram, options: &Options) -> Plan {
     let planned = plan(program, options).unwrap_or_else(|error| panic!("{error}"));
     planned.into_plan()
 }
 
-fn arena(program: &TestProgram, options: &Options) -> u64 {
+fn arena(program: &DeclaredProgram, options: &Options) -> u64 {
     planned(program, options).banks.iter().map(|bank| bank.bytes).sum()
 }
 
 fn slot(plan: &Plan, value: ValueId) -> Slot {
-    match plan.places[value.index()] {
-        Place::Bank(slot) => slot,
-        other => panic!("{value} is {other:?}"),
-    }
+    plan.slot(value).unwrap_or_else(|| panic!("{value} is {:?}", plan.places[value.index()]))
 }
 
 fn outside(role: Role, bytes: u64) -> ValueInfo {
@@ -124,7 +120,7 @@ fn a7_each_kind_of_boundary_value_is_placed_or_not() {
 }
 
 /// A forward program with two weights, and a backward one that borrows them.
-fn borrowing() -> (TestProgram, TestProgram) {
+fn borrowing() -> (DeclaredProgram, DeclaredProgram) {
     let mut forward = in_order();
     let first = forward.add(outside(Role::Param, 40));
     let second = forward.add(outside(Role::Param, 24));
@@ -198,8 +194,8 @@ fn a9_without_reuse_the_arena_is_the_sum_and_single_values_can_be_kept_apart() {
 }
 
 /// A chain with a side branch: `first → second → third → last`, and `first → side → last`.
-fn branchy(execution: Execution) -> TestProgram {
-    let mut program = TestProgram::new(execution);
+fn branchy(execution: Execution) -> DeclaredProgram {
+    let mut program = DeclaredProgram::new(execution);
     let [first, second, third, side] = [(); 4].map(|()| program.temporary(100));
     let last = program.output(100);
     program.step(&[], &[first]);
@@ -219,7 +215,7 @@ fn a10_out_of_order_execution_shares_exactly_what_happens_before_allows() {
     assert_eq!(arena(&branchy(Execution::Partial), &plain()), 400);
     // A plain chain is in order whatever the executor does.
     let chain = |execution| {
-        let mut program = TestProgram::new(execution);
+        let mut program = DeclaredProgram::new(execution);
         let values: Vec<ValueId> = (0..8).map(|_| program.temporary(10)).collect();
         program.step(&[], &[values[0]]);
         for pair in values.windows(2) {
@@ -235,7 +231,7 @@ fn a10_out_of_order_execution_shares_exactly_what_happens_before_allows() {
 fn a10_queues_share_only_across_waits() {
     // Two queues with a chain of two values each, and nothing else in common.
     let two_queues = |wait: bool| {
-        let mut program = TestProgram::new(Execution::Queues);
+        let mut program = DeclaredProgram::new(Execution::Queues);
         let values: Vec<ValueId> = (0..4).map(|_| program.temporary(10)).collect();
         for pair in values.chunks(2) {
             program.step(&[], &[pair[0]]);
@@ -254,7 +250,7 @@ fn a10_queues_share_only_across_waits() {
 
 #[test]
 fn a10_a_read_across_queues_without_a_wait_is_rejected() {
-    let mut program = TestProgram::new(Execution::Queues);
+    let mut program = DeclaredProgram::new(Execution::Queues);
     let (a, b) = (program.temporary(4), program.output(4));
     program.step(&[], &[a]);
     program.step(&[a], &[b]);
@@ -706,7 +702,7 @@ fn what_breaks_a_precondition_is_rejected_with_names() {
         program.step(&[a], &[b]);
         program
     };
-    let rejected = |program: &TestProgram| match plan(program, &plain()) {
+    let rejected = |program: &DeclaredProgram| match plan(program, &plain()) {
         Err(PlanError::Program(error)) => error.to_string(),
         other => panic!("{other:?}"),
     };

@@ -1,10 +1,9 @@
 //! Programs that read bytes which nobody has written by then: each is an error that names the step and
 //! the value, and none a plan that the verifier rejects.
 
-use plimsoll::testing::TestProgram;
 use plimsoll::{
-    Access, AccessKind, Execution, Fault, Options, PlanError, Role, StepId, Storage, Until,
-    ValueId, ValueInfo, plan,
+    Access, AccessKind, DeclaredProgram, Execution, Fault, Options, PlanError, Role, StepId,
+    Storage, Until, ValueId, ValueInfo, plan,
 };
 use plimsoll_pack::Span;
 use plimsoll_pack::testing::Rng;
@@ -12,8 +11,8 @@ use plimsoll_pack::testing::Rng;
 const EXECUTIONS: [Execution; 3] = [Execution::InOrder, Execution::Partial, Execution::Queues];
 
 /// A random program whose accesses need not make sense.
-fn wild_program(rng: &mut Rng) -> TestProgram {
-    let mut program = TestProgram::new(EXECUTIONS[rng.below(3) as usize]);
+fn wild_program(rng: &mut Rng) -> DeclaredProgram {
+    let mut program = DeclaredProgram::new(EXECUTIONS[rng.below(3) as usize]);
     for _ in 0..rng.within(1..5) {
         let mut info = ValueInfo::new(8);
         info.output = rng.chance(20);
@@ -60,7 +59,7 @@ fn wild_program(rng: &mut Rng) -> TestProgram {
     program
 }
 
-fn wild_access(rng: &mut Rng, program: &TestProgram, step: u64, steps: u64) -> Access {
+fn wild_access(rng: &mut Rng, program: &DeclaredProgram, step: u64, steps: u64) -> Access {
     let value = ValueId(rng.below(program.values.len() as u64) as u32);
     let bytes = program.values[value.index()].bytes;
     let mut access = if rng.chance(55) { Access::write(value) } else { Access::read(value) };
@@ -99,7 +98,7 @@ fn no_program_ends_in_a_plan_that_is_rejected() {
     assert!(planned > 1000 && refused > 1000, "{planned} planned, {refused} refused");
 }
 
-fn fault(program: &TestProgram) -> (Fault, String) {
+fn fault(program: &DeclaredProgram) -> (Fault, String) {
     match plan(program, &Options::default()) {
         Err(PlanError::Program(error)) => (error.fault.clone(), error.to_string()),
         Err(error) => panic!("{error}"),
@@ -107,7 +106,7 @@ fn fault(program: &TestProgram) -> (Fault, String) {
     }
 }
 
-fn arena(program: &TestProgram) -> u64 {
+fn arena(program: &DeclaredProgram) -> u64 {
     let plan = plan(program, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
     plan.banks[0].bytes
 }
@@ -117,8 +116,8 @@ fn part(access: Access, lo: u64, hi: u64) -> Access {
 }
 
 /// `a` is written in halves by s0 and s2, and s1 reads something of it.
-fn halves(execution: Execution, read: (u64, u64)) -> (TestProgram, ValueId) {
-    let mut program = TestProgram::new(execution);
+fn halves(execution: Execution, read: (u64, u64)) -> (DeclaredProgram, ValueId) {
+    let mut program = DeclaredProgram::new(execution);
     let (a, b) = (program.temporary(8), program.output(8));
     program.step(&[], &[]);
     program.step(&[], &[b]);
@@ -165,7 +164,7 @@ fn a_step_does_not_read_what_it_writes_itself() {
 
 #[test]
 fn a_read_that_may_begin_early_finds_what_is_written_then() {
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let (a, b) = (program.temporary(8), program.output(8));
     program.step(&[], &[a]);
     let reader = program.step(&[a], &[b]);
@@ -177,7 +176,7 @@ fn a_read_that_may_begin_early_finds_what_is_written_then() {
 
 #[test]
 fn a_write_that_begins_early_takes_what_was_there() {
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let (a, b) = (program.temporary(8), program.output(8));
     let first = program.step(&[], &[a]);
     let reader = program.step(&[a], &[b]);
@@ -194,7 +193,7 @@ fn a_write_that_begins_early_takes_what_was_there() {
 #[test]
 fn parts_that_cover_a_read_together_are_fine() {
     for execution in EXECUTIONS {
-        let mut program = TestProgram::new(execution);
+        let mut program = DeclaredProgram::new(execution);
         let (a, b) = (program.temporary(8), program.output(8));
         let half = program.view(a, 4, 4);
         let first = program.step(&[], &[]);
@@ -215,7 +214,7 @@ fn what_comes_from_outside_need_not_be_written() {
         let given =
             given.into_iter().chain(roles.map(|role| ValueInfo { role, ..ValueInfo::new(8) }));
         for info in given {
-            let mut program = TestProgram::new(execution);
+            let mut program = DeclaredProgram::new(execution);
             let (a, b) = (program.add(info), program.output(8));
             let half = program.view(a, 4, 4);
             program.step(&[half], &[b]);
@@ -226,7 +225,7 @@ fn what_comes_from_outside_need_not_be_written() {
 
 #[test]
 fn an_output_that_must_overwrite_reads_its_input() {
-    let mut program = TestProgram::new(Execution::InOrder);
+    let mut program = DeclaredProgram::new(Execution::InOrder);
     let (a, b) = (program.temporary(8), program.output(8));
     let writer = program.step(&[], &[]);
     let step = program.step(&[], &[b]);
@@ -239,7 +238,7 @@ fn an_output_that_must_overwrite_reads_its_input() {
 
 #[test]
 fn two_steps_that_write_the_same_bytes_are_ordered() {
-    let mut program = TestProgram::new(Execution::Partial);
+    let mut program = DeclaredProgram::new(Execution::Partial);
     let value = program.output(8);
     let steps = [program.step(&[], &[value]), program.step(&[], &[value])];
     let (found, words) = fault(&program);

@@ -1,24 +1,40 @@
-//! A program as plain vectors.
+//! A program as plain vectors, for those who declare values and steps one by one.
+//!
+//! ```
+//! use plimsoll::{DeclaredProgram, Execution, Options, Role, ValueInfo, plan};
+//!
+//! let mut program = DeclaredProgram::new(Execution::InOrder);
+//! let x = program.add(ValueInfo { role: Role::Input, ..ValueInfo::new(1024) });
+//! let hidden = program.temporary(4096);
+//! let y = program.output(4096);
+//! program.step(&[x], &[hidden]);
+//! let relu = program.step(&[hidden], &[y]);
+//! program.overwrite(relu, y, hidden, false);
+//! assert_eq!(plan(&program, &Options::default())?.arena_bytes(), 4096);
+//! # Ok::<(), plimsoll::PlanError>(())
+//! ```
 
 use std::borrow::Cow;
 
 use crate::ids::{StepId, ValueId};
 use crate::program::{Access, AccessKind, Execution, Overwrite, Program, Scratch, ValueInfo, View};
 
-/// A program to write down by hand.
-#[derive(Clone, Debug)]
-pub struct TestProgram {
+/// A program that is declared value by value and step by step.
+#[derive(Clone, Debug, Default)]
+pub struct DeclaredProgram {
     /// By [`ValueId`].
     pub values: Vec<ValueInfo>,
     /// By [`StepId`].
-    pub steps: Vec<TestStep>,
+    pub steps: Vec<DeclaredStep>,
     /// In which order steps run.
     pub execution: Execution,
+    /// What values are called, by [`ValueId`]; those without a name go by their number.
+    pub value_names: Vec<String>,
 }
 
 /// What a step declares.
 #[derive(Clone, Debug, Default)]
-pub struct TestStep {
+pub struct DeclaredStep {
     /// What it reads and writes.
     pub accesses: Vec<Access>,
     /// What its outputs take over.
@@ -31,19 +47,29 @@ pub struct TestStep {
     pub after: Vec<StepId>,
     /// Where its data come from, if no access says so.
     pub flows_from: Vec<StepId>,
+    /// What it is called; its number if that is empty.
+    pub name: String,
 }
 
-impl TestProgram {
+impl DeclaredProgram {
     /// Without steps and values.
     #[must_use]
     pub fn new(execution: Execution) -> Self {
-        TestProgram { values: Vec::new(), steps: Vec::new(), execution }
+        DeclaredProgram { execution, ..DeclaredProgram::default() }
     }
 
     /// Adds a value.
     pub fn add(&mut self, info: ValueInfo) -> ValueId {
         self.values.push(info);
         ValueId::new(self.values.len() - 1)
+    }
+
+    /// Names a value in messages and reports.
+    pub fn name_value(&mut self, value: ValueId, name: impl Into<String>) {
+        if self.value_names.len() <= value.index() {
+            self.value_names.resize(value.index() + 1, String::new());
+        }
+        self.value_names[value.index()] = name.into();
     }
 
     /// Adds a temporary of so many bytes.
@@ -66,7 +92,7 @@ impl TestProgram {
         let reads = reads.iter().map(|value| Access::read(*value));
         let writes = writes.iter().map(|value| Access::write(*value));
         let accesses = reads.chain(writes).collect();
-        self.steps.push(TestStep { accesses, ..TestStep::default() });
+        self.steps.push(DeclaredStep { accesses, ..DeclaredStep::default() });
         StepId::new(self.steps.len() - 1)
     }
 
@@ -85,7 +111,7 @@ impl TestProgram {
     }
 }
 
-impl Program for TestProgram {
+impl Program for DeclaredProgram {
     fn steps(&self) -> usize {
         self.steps.len()
     }
@@ -127,31 +153,16 @@ impl Program for TestProgram {
     }
 
     fn value_name(&self, value: ValueId) -> Cow<'_, str> {
-        Cow::Owned(format!("v{}", value.0))
+        match self.value_names.get(value.index()) {
+            Some(name) if !name.is_empty() => Cow::Borrowed(name),
+            _ => Cow::Owned(format!("v{}", value.0)),
+        }
     }
 
     fn step_name(&self, step: StepId) -> Cow<'_, str> {
-        Cow::Owned(format!("s{}", step.0))
-    }
-}
-
-/// A long chain of steps: each reads what the one before has written, every tenth also what was
-/// written eight steps before. Its last value is an output.
-#[must_use]
-pub fn chain(steps: usize, execution: Execution) -> TestProgram {
-    let mut program = TestProgram::new(execution);
-    let mut values: Vec<ValueId> = Vec::with_capacity(steps);
-    for index in 0..steps {
-        let value = program.temporary(64 + 64 * (index as u64 % 7));
-        let mut reads: Vec<ValueId> = values.last().copied().into_iter().collect();
-        if index % 10 == 0 && index >= 8 {
-            reads.push(values[index - 8]);
+        match &self.steps[step.index()].name {
+            name if name.is_empty() => Cow::Owned(format!("s{}", step.0)),
+            name => Cow::Borrowed(name),
         }
-        program.step(&reads, &[value]);
-        values.push(value);
     }
-    if let Some(last) = program.values.last_mut() {
-        last.output = true;
-    }
-    program
 }

@@ -1,14 +1,15 @@
 //! Two sets of values that are one storage become one: outputs that are parts of something take over
 //! inputs, with numbers worked out by hand.
 
-use plimsoll::testing::TestProgram;
-use plimsoll::{Execution, Options, Place, Plan, Recorded, ValueId, plan, read_plan, write_plan};
+use plimsoll::{
+    DeclaredProgram, Execution, Options, Plan, Recorded, ValueId, plan, read_plan, write_plan,
+};
 
-fn in_order() -> TestProgram {
-    TestProgram::new(Execution::InOrder)
+fn in_order() -> DeclaredProgram {
+    DeclaredProgram::new(Execution::InOrder)
 }
 
-fn planned(program: &TestProgram, align: u64) -> Plan {
+fn planned(program: &DeclaredProgram, align: u64) -> Plan {
     let mut options = Options::default();
     options.align = align;
     plan(program, &options).unwrap_or_else(|error| panic!("{error}")).into_plan()
@@ -19,14 +20,11 @@ fn arena(plan: &Plan) -> u64 {
 }
 
 fn offset(plan: &Plan, value: ValueId) -> u64 {
-    match plan.places[value.index()] {
-        Place::Bank(slot) => slot.offset,
-        other => panic!("{value} is {other:?}"),
-    }
+    plan.slot(value).expect("it is in a bank").offset
 }
 
 /// Two chains whose ends are the parts of a whole, which the last step reads.
-fn two_chains() -> (TestProgram, [ValueId; 5]) {
+fn two_chains() -> (DeclaredProgram, [ValueId; 5]) {
     let mut program = in_order();
     let whole = program.temporary(200);
     let (a, b) = (program.temporary(100), program.temporary(100));

@@ -1,0 +1,91 @@
+//! [`Activation`]: functions of one number that end a product or a convolution.
+
+use crate::math;
+
+/// A function that is applied to every output.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Activation {
+    /// `x`
+    None,
+    /// `max(0, x)`
+    Relu,
+    /// `min(max(x, min), max)`
+    Clip {
+        /// The least output.
+        min: f32,
+        /// The greatest output.
+        max: f32,
+    },
+    /// `x` above zero, `slope · x` below.
+    LeakyRelu {
+        /// The factor below zero.
+        slope: f32,
+    },
+    /// `1 / (1 + exp(-x))`
+    Sigmoid,
+    /// `x · sigmoid(x)`
+    Silu,
+    /// `tanh(x)`
+    Tanh,
+    /// `x / 2 · (1 + erf(x / √2))`
+    Gelu,
+    /// `x / 2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))`
+    GeluTanh,
+    /// `min(max(alpha · x + beta, 0), 1)`
+    HardSigmoid {
+        /// The factor.
+        alpha: f32,
+        /// The summand.
+        beta: f32,
+    },
+    /// `x · min(max(x / 6 + 1/2, 0), 1)`
+    HardSwish,
+    /// `x` above zero, `alpha · (exp(x) - 1)` below.
+    Elu {
+        /// The factor below zero.
+        alpha: f32,
+    },
+}
+
+impl Activation {
+    /// The function at one place.
+    #[must_use]
+    pub fn at(self, x: f32) -> f32 {
+        match self {
+            Activation::None => x,
+            Activation::Relu => x.max(0.0),
+            Activation::Clip { min, max } => x.max(min).min(max),
+            Activation::LeakyRelu { slope } => {
+                if x < 0.0 {
+                    slope * x
+                } else {
+                    x
+                }
+            }
+            Activation::Sigmoid => sigmoid(x),
+            Activation::Silu => x * sigmoid(x),
+            Activation::Tanh => math::tanh(x),
+            Activation::Gelu => 0.5 * x * (1.0 + math::erf(x * core::f32::consts::FRAC_1_SQRT_2)),
+            Activation::GeluTanh => gelu_tanh(x),
+            Activation::HardSigmoid { alpha, beta } => (alpha * x + beta).clamp(0.0, 1.0),
+            Activation::HardSwish => x * (x * (1.0 / 6.0) + 0.5).clamp(0.0, 1.0),
+            Activation::Elu { alpha } => {
+                if x < 0.0 {
+                    alpha * (math::exp(x) - 1.0)
+                } else {
+                    x
+                }
+            }
+        }
+    }
+}
+
+fn sigmoid(x: f32) -> f32 {
+    1.0 / (1.0 + math::exp(-x))
+}
+
+fn gelu_tanh(x: f32) -> f32 {
+    let inner = 0.797_884_6 * (x + 0.044_715 * x * x * x);
+    0.5 * x * (1.0 + math::tanh(inner))
+}

@@ -1,0 +1,37 @@
+//! Kernels of tensor operations: slices in, slices out, nothing allocated.
+//!
+//! Each kernel is a plain function over row-major, contiguous slices (one that takes strides says so). What
+//! it needs beside its operands is a `scratch` argument, whose length a function of the shapes gives, so that a
+//! plan can count it before anything runs. There is no state, no allocation and no dependency: the crate
+//! is `no_std`.
+//!
+//! - **Lengths** are asserted at the entry. With right lengths no kernel panics.
+//! - **Ranks** are at most [`MAX_RANK`]: indices live in arrays on the stack.
+//! - **Deterministic:** the order of every sum is fixed. The bits of an element do not depend on the block of
+//!   outputs that it is computed with, nor on whether the operation is in place.
+//! - **Instructions:** kernels that have vector forms take a [`Level`], which says what the processor has.
+//!   Everything else is portable Rust that compilers vectorise.
+
+#![no_std]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod activation;
+pub mod conv;
+pub mod conv_transpose;
+pub mod epilogue;
+pub mod gemm;
+pub mod math;
+pub mod matmul;
+pub mod pool;
+pub mod simd;
+pub mod window;
+
+pub use activation::Activation;
+pub use epilogue::{Bias, Epilogue, Residual};
+pub use simd::Level;
+pub use window::Window;
+
+/// The most dims that a tensor may have.
+pub const MAX_RANK: usize = 8;
