@@ -30,6 +30,7 @@ pub(crate) type Inputs<'a> = [Option<&'a Fact>];
 /// What is known of each output, without elements; the error says what does not fit.
 ///
 /// Control flow is not for here: it follows from its bodies.
+#[allow(clippy::too_many_lines, reason = "a table with a line for each operator")]
 pub(crate) fn outputs(
     operator: &Operator,
     inputs: &Inputs<'_>,

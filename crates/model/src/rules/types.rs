@@ -33,7 +33,9 @@ pub(super) fn check(operator: &Operator, inputs: &Inputs<'_>) -> Result<(), Stri
             | Binary::QuantizedAdd
             | Binary::QuantizedMul,
         )
-        | Operator::TensorScatter { .. } => one(inputs, &[0, 1]),
+        | Operator::TensorScatter { .. }
+        | Operator::MatMul
+        | Operator::FusedMatMul(_) => one(inputs, &[0, 1]),
         Operator::Variadic(_)
         | Operator::Concat { .. }
         | Operator::Einsum { .. }
@@ -42,7 +44,6 @@ pub(super) fn check(operator: &Operator, inputs: &Inputs<'_>) -> Result<(), Stri
         // Limits that older editions have as attributes are stored as `f32`.
         Operator::Clip => one_class(inputs, &[0, 1, 2]),
         Operator::Pad(_) => one_class(inputs, &[0, 2]).and_then(|()| whole(inputs, &[1, 3])),
-        Operator::MatMul | Operator::FusedMatMul(_) => one(inputs, &[0, 1]),
         Operator::Gemm(_)
         | Operator::FusedGemm { .. }
         | Operator::Conv(_)

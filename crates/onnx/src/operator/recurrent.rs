@@ -47,8 +47,8 @@ fn list(draft: &Draft<'_, '_>, name: &str) -> Result<Vec<f32>, Fault> {
 /// Functions by their names. Those that have numbers take the next of each list.
 fn activations(names: &[&str], alpha: &[f32], beta: &[f32]) -> Result<Vec<Unary>, Fault> {
     let (mut alpha, mut beta) = (alpha.iter().copied(), beta.iter().copied());
-    let named = |name: &&str| activation(name, || alpha.next(), || beta.next());
-    names.iter().map(named).collect()
+    let next = |name: &&str| activation(name, || alpha.next(), || beta.next());
+    names.iter().map(next).collect()
 }
 
 /// The function of a name, in whichever case. Numbers are asked for if it has them.

@@ -116,6 +116,7 @@ impl Dice {
         Convolution { windows: self.windows(wild), group }
     }
 
+    #[allow(clippy::too_many_lines, reason = "a table with a line for each operator")]
     fn operator(&mut self, wild: bool) -> Operator {
         let axis = self.number(wild);
         let maybe_axis = self.pick(&[None, Some(axis)]);
