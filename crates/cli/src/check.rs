@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use plimsoll_pack::csv::Table;
 use plimsoll_pack::{BufferId, Claim, Sweep, Violation, bound, check_at_most};
+use plimsoll_report::{gap, write_json};
 use serde::Serialize;
 
 use crate::input::{ProblemArgs, Source};
-use crate::output::{self, OutputArgs, TextOrJson};
+use crate::output::{OutputArgs, TextOrJson};
 use crate::verdict::{self, MOST_VIOLATIONS};
-use crate::{Answer, claim, report};
+use crate::{Answer, claim};
 
 const EXAMPLES: &str = "\
 The solution is a CSV file with the columns id and offset, in any order of rows, or what
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let verdict = Verdict::new(&table, &claim);
     output.write(|format, out| match format {
         TextOrJson::Text => verdict.write_text(out),
-        TextOrJson::Json => output::write_json(out, &verdict),
+        TextOrJson::Json => write_json(out, &verdict),
     })?;
     Ok(if verdict.valid { Answer::Yes } else { Answer::No })
 }
@@ -98,7 +99,7 @@ impl Verdict {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let (arena, bound) = (self.arena_bytes, self.lower_bound_bytes);
-        let gap = report::gap(arena, bound);
+        let gap = gap(arena, bound);
         let fine = format!("arena {arena} bytes, lower bound {bound} bytes, gap {gap}");
         let violations = self.violations.iter().map(|violation| violation.text.as_str());
         verdict::write_text(out, violations, self.complete, &fine)

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::input::Source;
 use crate::kind::Wanted;
-use crate::report::SOLUTION_FORMAT;
+use plimsoll_report::SOLUTION_FORMAT;
 
 /// The longest JSON that is looked at: it is kept in memory while it is read.
 const MOST_JSON_BYTES: u64 = 1 << 30;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_pack::Progress;
 
-use crate::{output, size};
+use crate::output;
 
 /// Shorter runs show nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -106,7 +106,7 @@ fn in_words(progress: &Progress) -> String {
     let gap = match best.saturating_sub(bound) {
         0 => "none".to_owned(),
         gap if bound == 0 => format!("{gap} bytes"),
-        gap => size::percent(gap, bound),
+        gap => plimsoll_report::size::percent(gap, bound),
     };
     format!("best {best} bytes, bound {bound}, gap {gap}")
 }

@@ -8,13 +8,13 @@ use clap::ValueEnum;
 use plimsoll::{Execution, NoShare, Program, Totals};
 use plimsoll_pack::csv::Table;
 use plimsoll_pack::{Algorithm, Effort, Options, Status, solve_watched};
+use plimsoll_report::{Comparison, Row, counted};
 
 use crate::clock::Clock;
 use crate::input::{ProblemArgs, Source};
 use crate::model::{Sequence, Sharing};
 use crate::output::{self, OutputArgs};
 use crate::planning::{Improved, Planned, PlanningArgs, Subject};
-use crate::report::{Comparison, Row, counted};
 use crate::{Answer, size};
 
 const EXAMPLES: &str = "\

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
-use plimsoll_report::diff::{WrittenPlan, diff_plans};
+use plimsoll_report::diff::{DiffReport, WrittenPlan, diff_plans};
+use plimsoll_report::write_json;
 
 use crate::Answer;
 use crate::input::Source;
 use crate::kind::Wanted;
-use crate::output::{self, OutputArgs, TextOrJson};
-use crate::report::DiffReport;
+use crate::output::{OutputArgs, TextOrJson};
 
 const EXAMPLES: &str = "\
 Plans are compared by the names of their values and steps; no model is needed. At the peak, what
@@ -53,10 +53,15 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         bail!("only one of the plans can be standard input");
     }
     let diff = diff_plans(&read(&before)?, &read(&after)?);
-    let report = DiffReport { before: &before, after: &after, diff: &diff, is_full: args.all };
+    let report = DiffReport {
+        before: &before.origin(),
+        after: &after.origin(),
+        diff: &diff,
+        is_full: args.all,
+    };
     output.write(|format, out| match format {
         TextOrJson::Text => report.write_text(out),
-        TextOrJson::Json => output::write_json(out, &diff),
+        TextOrJson::Json => write_json(out, &diff),
     })?;
     Ok(if diff.same { Answer::Yes } else { Answer::No })
 }

@@ -7,11 +7,11 @@ use anyhow::{Result, anyhow};
 use plimsoll::PlanError;
 use plimsoll_graph::CaseError;
 use plimsoll_graph::advise::{Action, Fit, advise, fit};
+use plimsoll_report::ExplainReport;
 
 use crate::input::Source;
 use crate::output::{self, OutputArgs, TextOrJson};
 use crate::planning::{PlanningArgs, Subject};
-use crate::report::ExplainReport;
 use crate::{Answer, size};
 
 const EXAMPLES: &str = "\
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         _ => Answer::Yes,
     };
     let report = ExplainReport {
-        source: &source,
+        source: &source.origin(),
         settled: &settled,
         variants: &variants,
         advice,

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use plimsoll_pack::csv::{self, Table};
+use plimsoll_report::Origin;
 
 use crate::foreign::LOOKED_AT;
 use crate::kind::{self, Wanted};
@@ -44,15 +45,14 @@ impl Source {
         argument.map_or(Source::Sample, Source::named)
     }
 
-    /// What to call it above a picture: files go by their names, wherever they are.
-    pub(crate) fn title(&self) -> String {
-        match self {
-            Source::Sample => "the built-in sample".to_owned(),
-            Source::File(path) if path.file_name().is_some() => {
-                path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-            }
-            Source::Stdin | Source::File(_) => self.to_string(),
-        }
+    /// What reports call it: above a picture, files go by their names, wherever they are.
+    pub(crate) fn origin(&self) -> Origin {
+        let name = self.to_string();
+        let title = match self {
+            Source::File(path) => path.file_name().map(|name| name.to_string_lossy().into_owned()),
+            Source::Sample | Source::Stdin => None,
+        };
+        Origin { title: title.unwrap_or(name.clone()), name, is_sample: *self == Source::Sample }
     }
 
     /// Whether the name ends in `.extension`.

@@ -27,7 +27,6 @@ mod output;
 mod packing;
 mod plan;
 mod planning;
-mod report;
 mod shared;
 mod size;
 mod solve;

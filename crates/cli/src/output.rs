@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anstream::AutoStream;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::{Args, ValueEnum};
-use serde::Serialize;
+use plimsoll_report::one_line;
 
 /// Whether only errors and what was asked for by name are said.
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -257,12 +257,6 @@ fn buffered(
     out.flush()
 }
 
-/// Writes an object as JSON, with a line for each key.
-pub(crate) fn write_json(mut out: &mut dyn Write, object: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut out, object)?;
-    writeln!(out)
-}
-
 /// Says something on standard error, in one line, unless it is quiet.
 pub(crate) fn note(text: &str) {
     if !is_quiet() {
@@ -274,15 +268,6 @@ pub(crate) fn note(text: &str) {
 pub(crate) fn error(text: &str) {
     // Nobody is left to be told if this fails.
     let _ = writeln!(io::stderr(), "plimsoll: {}", one_line(text));
-}
-
-/// The text with control characters escaped: names of files may hold anything.
-pub(crate) fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() { line.extend(c.escape_default()) } else { line.push(c) }
-    }
-    line
 }
 
 fn to_file(path: &Path, render: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {

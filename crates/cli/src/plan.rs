@@ -7,14 +7,16 @@ use anstyle::AnsiColor;
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 use plimsoll::{NoRoom, PLAN_FORMAT, Program, Recorded, SharedLayout, Unplaced};
-use plimsoll_report::{write_c_header, write_chrome_trace, write_map, write_rust_source};
+use plimsoll_report::{
+    Asked, PlanReport, bold, one_line, plain, write_c_header, write_chrome_trace, write_json,
+    write_map, write_rust_source, write_title,
+};
 use serde_json::json;
 
 use crate::device::{Device, DeviceArgs, Uses};
 use crate::input::Source;
 use crate::output::{self, Output, OutputArgs, Outputs};
 use crate::planning::{Planned, PlanningArgs, Subject};
-use crate::report::{Asked, PlanReport, bold, plain, write_title};
 use crate::{Answer, noted_onnx, size};
 
 const EXAMPLES: &str = "\
@@ -189,7 +191,8 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
                 corners: &corners,
                 best: &improved.best,
             };
-            let report = PlanReport::new(source, &program, &plan, asked);
+            let origin = source.origin();
+            let report = PlanReport::new(&origin, &program, &plan, asked);
             args.show(&output, &report, &improved.subject, &device, &told)?
         }
         Err(why) => {
@@ -245,7 +248,8 @@ impl Args {
         device: &Device,
         told: &Recorded,
     ) -> Result<Answer> {
-        let PlanReport { source, program, plan, .. } = *report;
+        let PlanReport { program, plan, .. } = *report;
+        let source = &subject.source;
         if output.has(Format::wants_stretches)
             && let Some(value) = report.first_of_rows()
         {
@@ -276,7 +280,8 @@ fn write(
     device: &Device,
     told: Recorded,
 ) -> Result<()> {
-    let PlanReport { source, program, plan, .. } = *report;
+    let PlanReport { program, plan, .. } = *report;
+    let source = &subject.source;
     let banks = &subject.options.banks;
     let all = |text: &str| output.write(|out| out.write_all(text.as_bytes()));
     match output.format {
@@ -285,7 +290,7 @@ fn write(
         Format::Tsv => output.write(|out| report.write_tsv(out)),
         Format::Csv => output.write(|out| report.write_csv(out)),
         Format::Svg => output.write(|out| report.write_svg(out)),
-        Format::Html => all(&write_map(program, plan, &program.labels(source.title()))),
+        Format::Html => all(&write_map(program, plan, &program.labels(source.origin().title))),
         Format::Plim => output.write(|out| report.write_plim(out)),
         Format::Trace => all(&write_chrome_trace(program, plan)),
         Format::H => all(&write_c_header(program, plan, banks, &device.prefix)),
@@ -317,8 +322,8 @@ fn refuse(
     for output in outputs.iter() {
         match output.format {
             Format::Text => output.write(|out| {
-                write_title(out, source, program, "plan")?;
-                writeln!(out, "{style}{word}{style:#}: {}", output::one_line(&refusal))
+                write_title(out, &source.origin(), program, "plan")?;
+                writeln!(out, "{style}{word}{style:#}: {}", one_line(&refusal))
             })?,
             Format::Json => output.write(|out| write_infeasible(out, why, told))?,
             // Without a plan there is nothing to draw or to list.
@@ -357,5 +362,5 @@ fn write_infeasible(out: &mut dyn Write, why: &NoRoom, told: &Recorded) -> io::R
         object["misfit"] = why.misfit.iter().map(row).collect();
         object["misfit_irreducible"] = json!(why.irreducible);
     }
-    output::write_json(out, &object)
+    write_json(out, &object)
 }

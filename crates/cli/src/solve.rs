@@ -9,13 +9,13 @@ use plimsoll_pack::exact::{self, Misfit};
 use plimsoll_pack::{
     Limit, Options, Outcome, Problem, Progress, Reason, Status, csv, solve_watched,
 };
+use plimsoll_report::{PackingReport, Panel, Timing, write_svg};
 
 use crate::Answer;
 use crate::clock::Clock;
 use crate::input::{ProblemArgs, Source};
 use crate::output::{self, OutputArgs};
 use crate::packing::PackingArgs;
-use crate::report::{Panel, Report, Timing, write_svg};
 
 const EXAMPLES: &str = "\
 The problem is a CSV file with the columns id, lower, upper, size and, if you like, alignment,
@@ -107,7 +107,8 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         is_limited: args.packing.is_timed(),
         is_over: is_cut || outcome.limit == Some(Limit::Stopped),
     };
-    let report = Report::new(&source, &table, &outcome, misfit, timing);
+    let origin = source.origin();
+    let report = PackingReport::new(&origin, &table, &outcome, misfit, timing);
 
     for one in output.iter() {
         // Without a solution there is nothing to draw, nor are there offsets to list.
@@ -146,14 +147,14 @@ fn misfit(
     (misfit, is_cut)
 }
 
-fn render(out: &mut dyn Write, format: Format, report: &Report<'_>) -> io::Result<()> {
+fn render(out: &mut dyn Write, format: Format, report: &PackingReport<'_>) -> io::Result<()> {
     match (format, &report.outcome.solution) {
         (Format::Text, _) => report.write_text(out),
         (Format::Json, _) => report.write_json(out),
         (Format::Csv, Some(solution)) => csv::write_solution(out, report.table, solution),
         (Format::Svg, Some(solution)) => {
             let panel = Panel { caption: report.caption(), drawing: report.drawing(solution) };
-            write_svg(out, &report.source.to_string(), &[panel])
+            write_svg(out, &report.source.name, &[panel])
         }
         (Format::Html, Some(solution)) => out.write_all(report.page(solution).as_bytes()),
         (Format::Csv | Format::Svg | Format::Html, None) => Ok(()),

@@ -4,8 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::AnsiColor;
 
-use crate::output::one_line;
-use crate::report::{bold, counted};
+use plimsoll_report::{bold, counted, one_line};
 
 /// More violations than this are not listed.
 pub(crate) const MOST_VIOLATIONS: usize = 10_000;

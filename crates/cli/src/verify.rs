@@ -15,14 +15,14 @@ use plimsoll::{
 };
 use plimsoll_graph::Graph;
 use plimsoll_model::range::Proof;
+use plimsoll_report::{one_line, ranges_in_words, ranges_json, write_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::input::Source;
 use crate::kind::Wanted;
 use crate::model::{ModelArgs, taken};
-use crate::output::{self, OutputArgs, TextOrJson, one_line};
-use crate::report::{ranges_in_words, ranges_json};
+use crate::output::{OutputArgs, TextOrJson};
 use crate::verdict::{self, MOST_VIOLATIONS};
 use crate::{Answer, bank, boundary, size};
 
@@ -147,7 +147,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     };
     output.write(|format, out| match format {
         TextOrJson::Text => verdict.write_text(out, ranges),
-        TextOrJson::Json => output::write_json(out, &verdict),
+        TextOrJson::Json => write_json(out, &verdict),
     })?;
     Ok(if verdict.valid { Answer::Yes } else { Answer::No })
 }

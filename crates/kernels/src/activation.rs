@@ -1,6 +1,7 @@
 //! [`Activation`]: functions of one number that end a product or a convolution.
 
-use crate::math;
+use crate::simd::{Kernel, Simd};
+use crate::{Level, math};
 
 /// A function that is applied to every output.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,8 +50,23 @@ pub enum Activation {
 }
 
 impl Activation {
+    /// The least and the greatest output, if that is all that the function is.
+    pub(crate) fn as_clamp(self) -> Option<(f32, f32)> {
+        match self {
+            Activation::Relu => Some((0.0, f32::INFINITY)),
+            Activation::Clip { min, max } => Some((min, max)),
+            _ => None,
+        }
+    }
+
+    /// The function over all of `y`, in place: the same bits at every level.
+    pub fn apply(self, level: Level, y: &mut [f32]) {
+        level.run(Apply { activation: self, y });
+    }
+
     /// The function at one place.
     #[must_use]
+    #[inline(always)]
     pub fn at(self, x: f32) -> f32 {
         match self {
             Activation::None => x,
@@ -81,11 +97,55 @@ impl Activation {
     }
 }
 
+#[inline(always)]
 fn sigmoid(x: f32) -> f32 {
     1.0 / (1.0 + math::exp(-x))
 }
 
+#[inline(always)]
 fn gelu_tanh(x: f32) -> f32 {
     let inner = 0.797_884_6 * (x + 0.044_715 * x * x * x);
     0.5 * x * (1.0 + math::tanh(inner))
+}
+
+/// An activation over a slice.
+struct Apply<'a> {
+    activation: Activation,
+    y: &'a mut [f32],
+}
+
+/// Loops over the slice once for each kind of function, so that the kind is not asked for every element.
+macro_rules! by_kind {
+    ($self:ident, [$($kind:pat),* $(,)?]) => {
+        match $self.activation {
+            $(kind @ $kind => {
+                for y in $self.y {
+                    *y = kind.at(*y);
+                }
+            })*
+        }
+    };
+}
+
+impl Kernel for Apply<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, _simd: S) {
+        by_kind!(
+            self,
+            [
+                Activation::None,
+                Activation::Relu,
+                Activation::Clip { .. },
+                Activation::LeakyRelu { .. },
+                Activation::Sigmoid,
+                Activation::Silu,
+                Activation::Tanh,
+                Activation::Gelu,
+                Activation::GeluTanh,
+                Activation::HardSigmoid { .. },
+                Activation::HardSwish,
+                Activation::Elu { .. },
+            ]
+        );
+    }
 }

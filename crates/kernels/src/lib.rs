@@ -18,6 +18,7 @@
 extern crate std;
 
 pub mod activation;
+mod band;
 pub mod conv;
 pub mod conv_transpose;
 pub mod epilogue;

@@ -3,12 +3,40 @@
 //! Planes do not see each other: whoever wants a part of the output gives the same planes of `x` and `y`.
 
 use crate::Level;
+use crate::band::{self, Band, Taps};
+use crate::epilogue::Epilogue;
+use crate::gemm::finish::Finish;
 use crate::math;
 use crate::window::Window;
 
 /// The greatest element under the window. Where it sees nothing but padding: the least number there is.
-pub fn max_pool(_level: Level, window: &Window, x: &[f32], y: &mut [f32]) {
+pub fn max_pool(level: Level, window: &Window, x: &[f32], y: &mut [f32], scratch: &mut [f32]) {
+    if Band::is_for(window) {
+        return in_bands(level, window, Taps::Max, x, y, scratch);
+    }
     pool(window, x, y, f32::MIN, f32::max, |_, most| most);
+}
+
+/// Elements of scratch that [`max_pool`] and [`average_pool`] need.
+#[must_use]
+pub fn pool_scratch(window: &Window) -> usize {
+    if Band::is_for(window) { Band::new(window).scratch() } else { 0 }
+}
+
+fn in_bands(
+    level: Level,
+    window: &Window,
+    taps: Taps<'_>,
+    x: &[f32],
+    y: &mut [f32],
+    scratch: &mut [f32],
+) {
+    check(window, x, y);
+    let (input, output) = (window.input_len().max(1), window.output_len().max(1));
+    let finish = Finish::new(&Epilogue::NONE, (0, 0), 0);
+    for (x, y) in x.chunks_exact(input).zip(y.chunks_exact_mut(output)) {
+        band::plane(level, window, taps, x, finish, y, scratch);
+    }
 }
 
 /// As [`max_pool`], and where each greatest element is in `x` as a whole: row-major, or with the first dim of
@@ -53,28 +81,33 @@ pub fn max_pool_with_indices(
 /// The average of what is under the window. With `count_include_pad` the padding (but not what is beyond it)
 /// counts as zeros; otherwise the average is over the elements that are there.
 pub fn average_pool(
-    _level: Level,
+    level: Level,
     window: &Window,
     count_include_pad: bool,
     x: &[f32],
     y: &mut [f32],
+    scratch: &mut [f32],
 ) {
-    let divisor = |place: usize| {
-        let count = |d: usize, at: usize| {
-            let begin = at * window.strides[d];
-            let padded = window.input[d] + window.pads_begin[d] + window.pads_end[d];
-            let taps =
-                padded.saturating_sub(begin).div_ceil(window.dilations[d]).min(window.kernel[d]);
-            if count_include_pad { taps } else { window.taps(d, at).len() }
-        };
-        let [z, r, c] = position(window, place);
-        count(0, z) * count(1, r) * count(2, c)
+    let count = |d: usize, at: usize| {
+        let begin = at * window.strides[d];
+        let padded = window.input[d] + window.pads_begin[d] + window.pads_end[d];
+        let taps = padded.saturating_sub(begin).div_ceil(window.dilations[d]).min(window.kernel[d]);
+        if count_include_pad { taps } else { window.taps(d, at).len() }
     };
-    pool(window, x, y, 0.0, |sum, x| sum + x, |place, sum| sum / divisor(place).max(1) as f32);
+    if Band::is_for(window) {
+        in_bands(level, window, Taps::Sum, x, y, scratch);
+    } else {
+        pool(window, x, y, 0.0, |sum, x| sum + x, |_, sum| sum);
+    }
+    let [planes, rows, columns] = window.output;
+    for (place, row) in y.chunks_exact_mut(columns.max(1)).enumerate() {
+        let of_row = count(0, place / rows % planes) * count(1, place % rows);
+        row.iter_mut().enumerate().for_each(|(c, y)| *y /= (of_row * count(2, c)).max(1) as f32);
+    }
 }
 
 /// The `p`-norm of what is under the window.
-pub fn lp_pool(_level: Level, window: &Window, p: u32, x: &[f32], y: &mut [f32]) {
+pub fn lp_pool(window: &Window, p: u32, x: &[f32], y: &mut [f32]) {
     let power = |x: f32| (1..p).fold(x.abs(), |product, _| product * x.abs());
     pool(window, x, y, 0.0, |sum, x| sum + power(x), |_, sum| root(sum, p));
 }
@@ -89,7 +122,10 @@ fn root(x: f32, p: u32) -> f32 {
 }
 
 fn check(window: &Window, x: &[f32], y: &[f32]) {
-    let (input, output) = (window.input_len().max(1), window.output_len().max(1));
+    if window.output_len() == 0 {
+        return assert!(y.is_empty(), "y has no elements");
+    }
+    let (input, output) = (window.input_len().max(1), window.output_len());
     assert_eq!(x.len() % input, 0, "x has whole planes");
     assert_eq!(x.len() / input, y.len() / output, "x and y have the same planes");
 }

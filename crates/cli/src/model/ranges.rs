@@ -57,7 +57,8 @@ impl Lowering {
         let ranged = inferred(model, &self.dims.largest(), &ranges);
         let ranged = ranged.map_err(|error| blamed(&error, source))?;
         let (ranged, refused) = match ranged {
-            Shapes::Of(Inferred { graph, refused, .. }) => {
+            Shapes::Of(inferred) => {
+                let Inferred { graph, refused, .. } = *inferred;
                 return Ok(AtSizes { graph, refused, corners: Vec::new(), proof: None });
             }
             Shapes::Over(ranged) => {
@@ -90,7 +91,7 @@ impl Lowering {
             }
             ranges.retain(|range| range.least < range.most);
             let graph = match inferred(&model, &bindings, &ranges).ok()? {
-                Shapes::Of(Inferred { graph, .. }) => graph,
+                Shapes::Of(inferred) => inferred.graph,
                 Shapes::Over(ranged) => ranged.graph,
             };
             let graph = self.donations.apply(graph, &self.options().kernels).ok()?;
@@ -134,13 +135,13 @@ impl Lowering {
 
 /// A model at one size or for all sizes of ranges.
 enum Shapes {
-    Of(Inferred),
+    Of(Box<Inferred>),
     Over(Box<Ranged>),
 }
 
 fn inferred(model: &Model, largest: &Bindings, ranges: &[Range]) -> Result<Shapes, RangeError> {
     if ranges.is_empty() {
-        return Ok(Shapes::Of(plimsoll_model::infer(model, largest)?));
+        return Ok(Shapes::Of(Box::new(plimsoll_model::infer(model, largest)?)));
     }
     Ok(Shapes::Over(Box::new(over_ranges(model, largest, ranges)?)))
 }

@@ -5,7 +5,7 @@ use plimsoll::Recorded;
 use serde_json::{Map, Value};
 
 use super::ModelArgs;
-use crate::report::counted;
+use plimsoll_report::counted;
 
 /// The options of a plan that are not its own decisions, and their defaults.
 const BELIEVED: [(&str, Option<&str>); 9] = [

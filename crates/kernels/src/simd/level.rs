@@ -10,7 +10,7 @@ pub struct Level(Kind);
 
 /// The levels, each with more than those before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(super) enum Kind {
     /// What every target has.
     Portable,
     /// AVX2 and FMA: eight lanes, sixteen registers.
@@ -50,6 +50,10 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => "avx512",
         }
+    }
+
+    pub(super) const fn kind(self) -> Kind {
+        self.0
     }
 }
 

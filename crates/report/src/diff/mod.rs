@@ -6,6 +6,7 @@
 
 mod order;
 mod peak;
+mod text;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -16,6 +17,7 @@ use plimsoll::json::{PlanFile, ScratchRow, ValueRow};
 use plimsoll::{PLAN_FORMAT, PlanReadError, object_from_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+pub use text::DiffReport;
 
 /// What the `format` key says.
 pub const DIFF_FORMAT: &str = "plimsoll.diff/1";

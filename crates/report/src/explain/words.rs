@@ -4,8 +4,8 @@ use plimsoll::{Boundary, ValueId};
 use plimsoll_graph::advise::{Action, Cost, Variant};
 use plimsoll_graph::{Case, NodeId};
 
-use crate::report::{counted, plain};
 use crate::size;
+use crate::words::{counted, plain};
 
 /// One word for a kind of action, for programs.
 pub(super) fn kind(action: &Action) -> &'static str {

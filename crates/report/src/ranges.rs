@@ -3,14 +3,15 @@
 use plimsoll_model::range::{GivenUp, Proof, Why};
 use serde_json::{Value, json};
 
-use crate::output::one_line;
 use crate::size;
+use crate::words::one_line;
 
 /// The most values that are named in one line.
 const NAMED: usize = 3;
 
 /// The proof, for scripts.
-pub(crate) fn ranges_json(proof: &Proof) -> Value {
+#[must_use]
+pub fn ranges_json(proof: &Proof) -> Value {
     let given_up = |given_up: &GivenUp| match &given_up.why {
         Why::At(size) => json!({"value": given_up.value, "why": "impossible", "at": size}),
         Why::Undecided => json!({"value": given_up.value, "why": "undecided"}),
@@ -28,7 +29,8 @@ pub(crate) fn ranges_json(proof: &Proof) -> Value {
 }
 
 /// The proof in a few lines for people, each with a heading.
-pub(crate) fn ranges_in_words(proof: &Proof) -> Vec<(&'static str, String)> {
+#[must_use]
+pub fn ranges_in_words(proof: &Proof) -> Vec<(&'static str, String)> {
     let parts = match proof.parts {
         1 => "as a whole, by expressions of the dims".to_owned(),
         parts => format!("in {parts} parts, by expressions of the dims"),

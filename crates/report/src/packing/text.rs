@@ -6,17 +6,19 @@ use anstyle::{AnsiColor, Style};
 use plimsoll_pack::exact::Misfit;
 use plimsoll_pack::{Limit, Reason, Status};
 
-use super::{Report, counted, gap, limit_in_words, plain};
-use crate::input::Source;
-use crate::output::one_line;
+use super::PackingReport;
 use crate::size;
+use crate::words::{bold, counted, gap, limit_in_words, one_line, plain};
 
 /// So many buffers are shown that do not fit together.
 const MOST_MISFITS: usize = 20;
 
-impl Report<'_> {
+impl PackingReport<'_> {
     /// Writes the summary and the map.
-    pub(crate) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.write_title(out)?;
         self.write_summary(out)?;
         if let Some(solution) = &self.outcome.solution {
@@ -30,14 +32,14 @@ impl Report<'_> {
 
     fn write_title(&self, out: &mut dyn Write) -> io::Result<()> {
         let buffers = counted(self.table.problem.len(), "buffer");
-        match self.source {
-            Source::Sample => writeln!(
+        if self.source.is_sample {
+            return writeln!(
                 out,
                 "the built-in sample, a little residual network: {buffers}\n\
                  (`plimsoll solve PROBLEM.csv` packs your own)\n"
-            ),
-            source => writeln!(out, "{}: {buffers}\n", one_line(&source.to_string())),
+            );
         }
+        writeln!(out, "{}: {buffers}\n", one_line(&self.source.name))
     }
 
     fn write_summary(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -146,8 +148,4 @@ fn saving_in_words(saved: i64, unshared_bytes: u64) -> String {
         }
         Err(_) => format!("none; holes take {}", size::long(saved.unsigned_abs())),
     }
-}
-
-pub(crate) fn bold(colour: AnsiColor) -> Style {
-    colour.on_default().bold()
 }

@@ -10,11 +10,11 @@ use plimsoll_pack::Limit;
 use plimsoll_pack::exact::Misfit;
 use serde::Serialize;
 
-use super::Report;
-use crate::output;
+use super::PackingReport;
+use crate::words;
 
 /// What `format` says, here and where a solution is read.
-pub(crate) const SOLUTION_FORMAT: &str = "plimsoll.solution/1";
+pub const SOLUTION_FORMAT: &str = "plimsoll.solution/1";
 
 #[derive(Serialize)]
 struct Solution<'a> {
@@ -48,10 +48,13 @@ struct Place<'a> {
     offset: u64,
 }
 
-impl Report<'_> {
+impl PackingReport<'_> {
     /// Writes the packing as JSON; offsets are in the order of the problem.
-    pub(crate) fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        output::write_json(out, &self.solution())
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        words::write_json(out, &self.solution())
     }
 
     fn solution(&self) -> Solution<'_> {

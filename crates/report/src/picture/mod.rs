@@ -1,30 +1,42 @@
 //! A packing to look at, time × address, whoever made it: as a map in letters with a legend here,
 //! as a picture in `svg`.
 
+mod letters;
+mod svg;
+
 use std::io::{self, Write};
 
+use letters::{Map, colour, letter};
 use plimsoll_pack::csv::Table;
 use plimsoll_pack::{Life, Solution, Sweep};
 
-use super::map::{Map, colour, letter};
-use super::plain;
+pub use svg::{Panel, write_svg};
+
 use crate::size;
+use crate::words::plain;
 
 /// A packing, and the levels to mark in it.
 #[derive(Clone, Copy)]
-pub(crate) struct Drawing<'a> {
-    pub(crate) table: &'a Table,
-    pub(crate) solution: &'a Solution,
-    pub(crate) sweep: &'a Sweep,
-    pub(crate) arena_bytes: u64,
-    pub(crate) bound_bytes: u64,
-    pub(crate) capacity: Option<u64>,
-    pub(crate) clock: Clock,
+pub struct Drawing<'a> {
+    /// The problem, with names.
+    pub table: &'a Table,
+    /// An offset for each buffer.
+    pub solution: &'a Solution,
+    /// The sweep over the problem.
+    pub sweep: &'a Sweep,
+    /// How high it is.
+    pub arena_bytes: u64,
+    /// How high it is at least.
+    pub bound_bytes: u64,
+    /// How high it may be.
+    pub capacity: Option<u64>,
+    /// What its times are.
+    pub clock: Clock,
 }
 
 /// What the times of a packing are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Clock {
+pub enum Clock {
     /// Whatever they are.
     Moments,
     /// Points of a run of so many steps, two for each.
@@ -33,7 +45,8 @@ pub(crate) enum Clock {
 
 impl Clock {
     /// A time in a picture; steps are counted from 1.
-    pub(crate) fn tell(self, time: i64) -> String {
+    #[must_use]
+    pub fn tell(self, time: i64) -> String {
         match self {
             Clock::Moments => time.to_string(),
             Clock::Steps(steps) => match usize::try_from(time / 2) {
@@ -63,7 +76,10 @@ impl Clock {
 
 impl Drawing<'_> {
     /// Writes the map and its legend, a blank line before each; nothing if there is nothing to see.
-    pub(crate) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let Some(map) = Map::draw(&self.table.problem, self.sweep, self.solution) else {
             return Ok(());
         };

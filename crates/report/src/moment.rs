@@ -3,7 +3,7 @@
 use plimsoll::explain::{Alive, Peak, Why};
 use plimsoll::{LiveRange, Plan, Point, Program, StepId, ValueId};
 
-use super::plain;
+use crate::words::plain;
 
 /// A plan, and the program whose names are told.
 #[derive(Clone, Copy)]

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 use plimsoll_pack::{BufferId, Span, Strip};
 
-use super::drawing::{Clock, Drawing};
+use super::{Clock, Drawing};
 use crate::size;
 
 const WIDTH: f64 = 960.0;
@@ -62,13 +62,15 @@ const STYLE: &str = "text{font:11px system-ui,sans-serif;fill:#1d2430}\
 .m{stroke:#14181f;fill-opacity:.88}}";
 
 /// A packing with what to write above it.
-pub(crate) struct Panel<'a> {
-    pub(crate) caption: String,
-    pub(crate) drawing: Drawing<'a>,
+pub struct Panel<'a> {
+    /// What to write above it.
+    pub caption: String,
+    /// The packing.
+    pub drawing: Drawing<'a>,
 }
 
 /// Writes one picture, panels one below another.
-pub(crate) fn write_svg(out: &mut dyn Write, title: &str, panels: &[Panel<'_>]) -> io::Result<()> {
+pub fn write_svg(out: &mut dyn Write, title: &str, panels: &[Panel<'_>]) -> io::Result<()> {
     let (width, panel_height) = (LEFT + WIDTH + RIGHT, TOP + HEIGHT + BOTTOM);
     let height = panel_height * panels.len() as f64;
     writeln!(

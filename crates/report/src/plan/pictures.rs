@@ -7,7 +7,7 @@ use plimsoll::{BankId, Buffer, Plan, Program, ValueId};
 use plimsoll_pack::csv::Table;
 use plimsoll_pack::{Problem, Solution, Sweep, bound};
 
-use crate::report::{Clock, Drawing};
+use crate::picture::{Clock, Drawing};
 
 /// A bank with what is in it.
 pub(super) struct Picture {

@@ -10,11 +10,11 @@ use plimsoll_graph::{Best, Choice, Graph, NodeId, Op};
 use plimsoll_pack::Limit;
 
 use super::{Boundaries, PlanReport, Split};
-use crate::input::Source;
-use crate::output::one_line;
-use crate::report::moment::Story;
-use crate::report::{bold, gap, limit_in_words, plain, ranges_in_words};
+use crate::moment::Story;
+use crate::origin::Origin;
+use crate::ranges::ranges_in_words;
 use crate::size;
+use crate::words::{bold, gap, limit_in_words, one_line, plain};
 
 /// The first heading, which follows the title.
 const FIRST: &str = "What a run needs";
@@ -24,7 +24,10 @@ const MOST_ALIVE: usize = 8;
 
 impl PlanReport<'_> {
     /// Writes all of it.
-    pub(crate) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         write_title(out, self.source, self.program, "plan")?;
         self.write_needs(out)?;
         self.write_banks(out)?;
@@ -231,9 +234,12 @@ impl PlanReport<'_> {
 }
 
 /// Writes what the plan is for.
-pub(crate) fn write_title(
+///
+/// # Errors
+/// What the writer says.
+pub fn write_title(
     out: &mut dyn Write,
-    source: &Source,
+    source: &Origin,
     program: &dyn Program,
     command: &str,
 ) -> io::Result<()> {
@@ -245,14 +251,14 @@ pub(crate) fn write_title(
         Execution::Queues => ", steps on several queues",
     };
     let size = format!("{}, {}{execution}", steps.trim_end(), values.trim_end());
-    match source {
-        Source::Sample => writeln!(
+    if source.is_sample {
+        return writeln!(
             out,
             "the built-in sample, a little residual network: {size}\n\
              (`plimsoll {command} FILE` is for your own)\n"
-        ),
-        source => writeln!(out, "{}: {size}\n", one_line(&source.to_string())),
+        );
     }
+    writeln!(out, "{}: {size}\n", one_line(&source.name))
 }
 
 /// A question that the lines below it answer.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::text::sums;
 use super::{ExplainReport, RUNNERS_UP, words};
-use crate::output;
+use crate::words as shared_words;
 
 /// What such an object says of itself.
 const EXPLAIN_FORMAT: &str = "plimsoll.explain/1";
@@ -28,7 +28,10 @@ const ACCOUNT_KEYS: [&str; 7] = [
 
 impl ExplainReport<'_> {
     /// Writes all of it.
-    pub(crate) fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
         let program = self.settled.program();
         let plan = &self.settled.plan;
         let peaks = peaks(plan, 1 + RUNNERS_UP);
@@ -55,7 +58,7 @@ impl ExplainReport<'_> {
         if self.stopped {
             object["reproducible"] = json!(false);
         }
-        output::write_json(out, &object)
+        shared_words::write_json(out, &object)
     }
 
     fn action(&self, action: &Action, cost: &Cost, before: &PlannedGraph) -> Value {

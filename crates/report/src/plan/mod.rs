@@ -16,18 +16,24 @@ use plimsoll_graph::annotate::annotate;
 use plimsoll_graph::{Best, ScheduledGraph, text as plim};
 use plimsoll_model::range::Proof;
 use plimsoll_pack::csv;
-use plimsoll_report::write_tsv;
 use serde_json::json;
-pub(crate) use text::write_title;
+pub use text::write_title;
 
-use super::{OptimalFor, Panel, levels, ranges_json, write_svg};
-use crate::input::Source;
+use crate::optimal::OptimalFor;
+use crate::origin::Origin;
+use crate::picture::{Panel, write_svg};
+use crate::ranges::ranges_json;
+use crate::tsv::write_tsv;
+use crate::words::levels;
 
 /// A plan, what it is for, and what was asked of it.
-pub(crate) struct PlanReport<'a> {
-    pub(crate) source: &'a Source,
-    pub(crate) program: &'a ScheduledGraph<'a>,
-    pub(crate) plan: &'a VerifiedPlan,
+pub struct PlanReport<'a> {
+    /// Where the model came from.
+    pub source: &'a Origin,
+    /// What it is a plan of.
+    pub program: &'a ScheduledGraph<'a>,
+    /// The plan.
+    pub plan: &'a VerifiedPlan,
     totals: Totals,
     asked: Asked<'a>,
     pictures: Vec<Picture>,
@@ -35,21 +41,24 @@ pub(crate) struct PlanReport<'a> {
 
 /// What was asked of a plan, and what was found on the way.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
-    pub(crate) budget: Option<u64>,
+pub struct Asked<'a> {
+    /// How large the arena may be.
+    pub budget: Option<u64>,
     /// Whether there was a limit in time.
-    pub(crate) is_timed: bool,
+    pub is_timed: bool,
     /// How it was shown that the plan holds at every size of ranges of dims.
-    pub(crate) proof: Option<&'a Proof>,
+    pub proof: Option<&'a Proof>,
     /// What is used of the arena at other dims.
-    pub(crate) corners: &'a [(String, u64)],
+    pub corners: &'a [(String, u64)],
     /// What was tried for a smaller arena.
-    pub(crate) best: &'a Best,
+    pub best: &'a Best,
 }
 
 impl<'a> PlanReport<'a> {
-    pub(crate) fn new(
-        source: &'a Source,
+    /// A report of that.
+    #[must_use]
+    pub fn new(
+        source: &'a Origin,
         program: &'a ScheduledGraph<'a>,
         plan: &'a VerifiedPlan,
         asked: Asked<'a>,
@@ -91,7 +100,7 @@ impl<'a> PlanReport<'a> {
     }
 
     /// The first value that is not one stretch of bytes.
-    pub(crate) fn first_of_rows(&self) -> Option<ValueId> {
+    pub fn first_of_rows(&self) -> Option<ValueId> {
         let in_rows = |value: &ValueId| {
             self.program.value(*value).view_of.is_some_and(|view| view.rows.is_some())
         };
@@ -99,7 +108,8 @@ impl<'a> PlanReport<'a> {
     }
 
     /// Why the answer is no, in a line; `None` if it is yes.
-    pub(crate) fn refusal(&self) -> Option<String> {
+    #[must_use]
+    pub fn refusal(&self) -> Option<String> {
         let (arena, bound) = (self.totals.arena_bytes, self.totals.lower_bound_bytes);
         let budget = self.asked.budget.filter(|budget| arena > *budget)?;
         let hope = if bound > budget {
@@ -111,30 +121,45 @@ impl<'a> PlanReport<'a> {
     }
 
     /// Writes the plan as JSON.
-    pub(crate) fn write_json(&self, out: &mut dyn Write, told: Recorded) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_json(&self, out: &mut dyn Write, told: Recorded) -> io::Result<()> {
         out.write_all(write_plan(self.program, self.plan, told, self.found()).as_bytes())
     }
 
     /// Writes a row for each value that has a place of its own.
-    pub(crate) fn write_tsv(&self, out: &mut dyn Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_tsv(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(write_tsv(self.program, self.plan).as_bytes())
     }
 
     /// Writes the packing below the plan, all banks in one table.
-    pub(crate) fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
         let (table, solution) = pictures::all_banks(self.program, self.plan);
         csv::write_solution(out, &table, &solution)
     }
 
     /// Writes the graph, with what the plan says of each node.
-    pub(crate) fn write_plim(&self, out: &mut dyn Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_plim(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut graph = self.program.graph().clone();
         annotate(self.program, self.plan).apply(&mut graph);
         out.write_all(plim::print(&graph).as_bytes())
     }
 
     /// Writes a picture of each bank.
-    pub(crate) fn write_svg(&self, out: &mut dyn Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_svg(&self, out: &mut dyn Write) -> io::Result<()> {
         let many = self.pictures.len() > 1;
         let panels: Vec<Panel<'_>> = self
             .pictures
@@ -142,11 +167,11 @@ impl<'a> PlanReport<'a> {
             .map(|picture| {
                 let name = if many { format!("{}: ", picture.name) } else { String::new() };
                 let levels = levels(picture.bytes, picture.bound_bytes);
-                let caption = format!("{}: {name}{levels}", self.source.title());
+                let caption = format!("{}: {name}{levels}", self.source.title);
                 Panel { caption, drawing: picture.drawing() }
             })
             .collect();
-        write_svg(out, &self.source.to_string(), &panels)
+        write_svg(out, &self.source.name, &panels)
     }
 }
 

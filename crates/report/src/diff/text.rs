@@ -4,26 +4,28 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use anstyle::AnsiColor;
-use plimsoll_report::diff::{
-    AtPeak, Change, Named, OrderDiff, Peak, PeakDiff, PlanDiff, Spot, ValueDiff, ValueSize, Within,
-};
 use serde_json::Value;
 
-use super::{bold, counted, plain};
-use crate::input::Source;
-use crate::output::one_line;
+use super::{
+    AtPeak, Change, Named, OrderDiff, Peak, PeakDiff, PlanDiff, Spot, ValueDiff, ValueSize, Within,
+};
+use crate::origin::Origin;
 use crate::size;
+use crate::words::{bold, counted, one_line, plain};
 
 /// So many rows of a kind are shown.
 const MOST_ROWS: usize = 8;
 
 /// A difference, and between what.
-pub(crate) struct DiffReport<'a> {
-    pub(crate) before: &'a Source,
-    pub(crate) after: &'a Source,
-    pub(crate) diff: &'a PlanDiff,
+pub struct DiffReport<'a> {
+    /// Where the first plan came from.
+    pub before: &'a Origin,
+    /// Where the second came from.
+    pub after: &'a Origin,
+    /// What they differ in.
+    pub diff: &'a PlanDiff,
     /// Whether every row is shown.
-    pub(crate) is_full: bool,
+    pub is_full: bool,
 }
 
 /// A row of a list: how large the matter is, and what it is.
@@ -31,9 +33,12 @@ type Row = (u64, String);
 
 impl DiffReport<'_> {
     /// Writes all of it.
-    pub(crate) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let PlanDiff { same, totals, told, banks, order, values, scratch, peak, .. } = self.diff;
-        let name = |source: &Source| one_line(&source.to_string());
+        let name = |source: &Origin| one_line(&source.name);
         writeln!(out, "{} → {}\n", name(self.before), name(self.after))?;
         if *same {
             let style = bold(AnsiColor::Green);

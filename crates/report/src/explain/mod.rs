@@ -8,19 +8,23 @@ use plimsoll::Program;
 use plimsoll_graph::PlannedGraph;
 use plimsoll_graph::advise::{Advice, Fit, Variant};
 
-use super::OptimalFor;
-use crate::input::Source;
+use crate::optimal::OptimalFor;
+use crate::origin::Origin;
 
 /// A plan, and what is said of it.
-pub(crate) struct ExplainReport<'a> {
-    pub(crate) source: &'a Source,
-    pub(crate) settled: &'a PlannedGraph,
-    pub(crate) variants: &'a [Variant],
-    pub(crate) advice: Vec<Advice>,
+pub struct ExplainReport<'a> {
+    /// Where the model came from.
+    pub source: &'a Origin,
+    /// The plan, and how it was made.
+    pub settled: &'a PlannedGraph,
+    /// The model at other dims.
+    pub variants: &'a [Variant],
+    /// What would lower the arena.
+    pub advice: Vec<Advice>,
     /// The budget, and what it takes to fit it.
-    pub(crate) fit: Option<(u64, Fit)>,
+    pub fit: Option<(u64, Fit)>,
     /// Whether the time was over before everything was tried.
-    pub(crate) stopped: bool,
+    pub stopped: bool,
 }
 
 impl ExplainReport<'_> {

@@ -1,50 +1,56 @@
 //! Plans or packings side by side: a table, for people, pages and programs.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::time::Duration;
 
 use anstyle::Style;
 use serde::Serialize;
 
-use crate::output::{self, one_line};
 use crate::size;
+use crate::words::{one_line, write_json};
 
 /// What the `format` key says.
 const COMPARISON_FORMAT: &str = "plimsoll.comparison/1";
 
 /// Plans or packings of the same thing.
-pub(crate) struct Comparison {
-    pub(crate) source: String,
-    pub(crate) title: String,
+pub struct Comparison {
+    /// What it is called in JSON.
+    pub source: String,
+    /// What it is called in text.
+    pub title: String,
     /// What the rows differ in.
     columns: &'static [&'static str],
-    pub(crate) rows: Vec<Row>,
+    /// One for each plan or packing.
+    pub rows: Vec<Row>,
     /// Below this none of them can be, and why.
-    pub(crate) bound: Option<u64>,
-    pub(crate) bound_of: &'static str,
+    pub bound: Option<u64>,
+    /// Why it cannot be below the bound.
+    pub bound_of: &'static str,
     /// What it would take if nothing shared bytes with anything.
-    pub(crate) unshared: Option<u64>,
+    pub unshared: Option<u64>,
     /// What the best is compared with in words.
-    pub(crate) references: Vec<(u64, &'static str)>,
+    pub references: Vec<(u64, &'static str)>,
     /// What was left out.
-    pub(crate) skipped: Vec<String>,
-    pub(crate) has_times: bool,
+    pub skipped: Vec<String>,
+    /// Whether times are shown.
+    pub has_times: bool,
 }
 
 /// One of them.
-pub(crate) struct Row {
+pub struct Row {
     /// What it is, by column.
-    pub(crate) labels: Vec<String>,
+    pub labels: Vec<String>,
     /// `None` without a plan or packing.
-    pub(crate) arena_bytes: Option<u64>,
+    pub arena_bytes: Option<u64>,
     /// Of this row: with this order and this sharing.
-    pub(crate) lower_bound_bytes: u64,
-    pub(crate) status: &'static str,
+    pub lower_bound_bytes: u64,
+    /// How good it is known to be, in a word.
+    pub status: &'static str,
     /// How long the search for an order and for concats took, which rows may share.
-    pub(crate) search_time: Option<Duration>,
+    pub search_time: Option<Duration>,
     /// How long planning or packing took.
-    pub(crate) time: Duration,
+    pub time: Duration,
 }
 
 #[derive(Serialize)]
@@ -75,7 +81,9 @@ struct TableRow<'a> {
 }
 
 impl Comparison {
-    pub(crate) fn new(columns: &'static [&'static str]) -> Self {
+    /// Without rows; they differ in the columns.
+    #[must_use]
+    pub fn new(columns: &'static [&'static str]) -> Self {
         Comparison {
             source: String::new(),
             title: String::new(),
@@ -104,7 +112,10 @@ impl Comparison {
     }
 
     /// Writes the table and what follows from it.
-    pub(crate) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", one_line(&self.title))?;
         if let Some(bound) = self.bound {
             writeln!(out, "lower bound {}: {}", size::long(bound), self.bound_of)?;
@@ -170,7 +181,10 @@ impl Comparison {
     }
 
     /// Writes a table for a page; what is best is bold.
-    pub(crate) fn write_markdown(&self, out: &mut dyn Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_markdown(&self, out: &mut dyn Write) -> io::Result<()> {
         let header = self.header();
         writeln!(out, "| {} |", header.join(" | "))?;
         writeln!(out, "|{}", "---|".repeat(header.len()))?;
@@ -219,7 +233,10 @@ impl Comparison {
     }
 
     /// Writes a row for each.
-    pub(crate) fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
         let times = match (self.has_search_times(), self.has_times) {
             (true, _) => ",search_seconds,seconds",
             (false, true) => ",seconds",
@@ -246,8 +263,11 @@ impl Comparison {
     }
 
     /// Writes one object.
-    pub(crate) fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        output::write_json(out, &self.table())
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(out, &self.table())
     }
 
     fn table(&self) -> Table<'_> {

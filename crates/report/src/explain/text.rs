@@ -8,16 +8,20 @@ use plimsoll_graph::PlannedGraph;
 use plimsoll_graph::advise::{Action, Cost, Fit, Reached, Refusal};
 
 use super::{ExplainReport, RUNNERS_UP, words};
-use crate::report::moment::Story;
-use crate::report::{bold, counted, write_title};
+use crate::moment::Story;
+use crate::plan::write_title;
 use crate::size;
+use crate::words::{bold, counted, plain};
 
 /// So many values of a peak are shown.
 const MOST_ALIVE: usize = 12;
 
 impl ExplainReport<'_> {
     /// Writes all of it.
-    pub(crate) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let program = self.settled.program();
         let plan = &self.settled.plan;
         let story = Story { program: &program, plan };
@@ -131,7 +135,7 @@ impl ExplainReport<'_> {
             writeln!(out, "because these have to be there together, {total}{each}:")?;
             for one in &why.misfit {
                 let scratch = if one.is_scratch { " (scratch)" } else { "" };
-                writeln!(out, "{:>12}  {}{scratch}", one.bytes, crate::report::plain(&one.name))?;
+                writeln!(out, "{:>12}  {}{scratch}", one.bytes, plain(&one.name))?;
             }
         }
         if let Some(bytes) = refusal.second_bank {

@@ -1,0 +1,204 @@
+//! Windows over one plane: depthwise convolutions and pools, in vectors of neighbouring outputs.
+//!
+//! The plane is copied into scratch some rows at a time, with its padding, so that no vector is at a border. A band
+//! takes at most [`MOST`] elements, or as many as one row of outputs needs. Every output is one chain over the
+//! window, row by row.
+
+use crate::Level;
+use crate::gemm::finish::Finish;
+use crate::gemm::tile::{load_at, store_at};
+use crate::simd::{Kernel, Simd};
+use crate::window::Window;
+
+/// The most elements of a band.
+const MOST: usize = 16 * 1024;
+/// The most lanes of a vector.
+const LANES: usize = 16;
+
+/// What is done with the elements under the window.
+#[derive(Clone, Copy)]
+pub(crate) enum Taps<'a> {
+    /// Each times its weight, added up.
+    Weighted(&'a [f32]),
+    /// Added up.
+    Sum,
+    /// The greatest.
+    Max,
+}
+
+/// The rows of a plane that some rows of outputs need, padded.
+#[derive(Clone, Copy)]
+pub(crate) struct Band {
+    /// Elements of a row.
+    width: usize,
+    /// Rows of outputs, and of the plane.
+    outputs: usize,
+    rows: usize,
+}
+
+impl Band {
+    /// Whether there is a band for this window: one or two dims, strides of 1 or 2 along rows.
+    pub(crate) fn is_for(window: &Window) -> bool {
+        let some = window.output_len() > 0;
+        let flat = some && window.input[0] == 1 && window.output[0] == 1 && window.kernel[0] == 1;
+        flat && window.pads_begin[0] == 0 && matches!(window.strides[2], 1 | 2)
+    }
+
+    pub(crate) fn new(window: &Window) -> Band {
+        let reach = |d: usize| (window.kernel[d] - 1) * window.dilations[d] + 1;
+        let columns = window.output[2].next_multiple_of(LANES);
+        let seen = (columns - 1) * window.strides[2] + reach(2);
+        let width = seen.max(window.pads_begin[2] + window.input[2]);
+        let room = (MOST / width).saturating_sub(reach(1)) / window.strides[1] + 1;
+        let outputs = room.min(window.output[1]);
+        Band { width, outputs, rows: (outputs - 1) * window.strides[1] + reach(1) }
+    }
+
+    pub(crate) fn scratch(&self) -> usize {
+        self.width * self.rows
+    }
+
+    /// Copies the rows that outputs from row `first` on need.
+    fn fill(&self, window: &Window, first: usize, x: &[f32], padding: f32, band: &mut [f32]) {
+        let begin = window.pads_begin[2];
+        let width = window.input[2];
+        for (row, band) in band.chunks_exact_mut(self.width).enumerate() {
+            let source = (first * window.strides[1] + row).checked_sub(window.pads_begin[1]);
+            let Some(source) = source.filter(|row| *row < window.input[1]) else {
+                band.fill(padding);
+                continue;
+            };
+            band[..begin].fill(padding);
+            band[begin..begin + width].copy_from_slice(&x[source * width..][..width]);
+            band[begin + width..].fill(padding);
+        }
+    }
+}
+
+/// One plane `x` to one plane `y`, by way of `scratch`, which has [`Band::scratch`] elements.
+pub(crate) fn plane(
+    level: Level,
+    window: &Window,
+    taps: Taps<'_>,
+    x: &[f32],
+    finish: Finish<'_>,
+    y: &mut [f32],
+    scratch: &mut [f32],
+) {
+    let band = Band::new(window);
+    let [_, rows, columns] = window.output;
+    let padding = if matches!(taps, Taps::Max) { f32::MIN } else { 0.0 };
+    let elements = &mut scratch[..band.scratch()];
+    let mut first = 0;
+    while first < rows {
+        let end = rows.min(first + band.outputs);
+        band.fill(window, first, x, padding, elements);
+        let y = &mut y[first * columns..end * columns];
+        let finish = finish.at_column(first * columns);
+        level.run(Rows { window, width: band.width, taps, band: elements, finish, y });
+        first = end;
+    }
+}
+
+/// The rows of outputs of one band.
+struct Rows<'a> {
+    window: &'a Window,
+    width: usize,
+    taps: Taps<'a>,
+    band: &'a [f32],
+    finish: Finish<'a>,
+    y: &'a mut [f32],
+}
+
+impl Kernel for Rows<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(mut self, simd: S) {
+        let columns = self.window.output[2];
+        let rows = self.y.len() / columns;
+        for row in 0..rows {
+            let mut column = 0;
+            while column + 4 * S::LANES <= columns {
+                self.vectors::<S, 4>(simd, row, column);
+                column += 4 * S::LANES;
+            }
+            while column < columns {
+                self.vectors::<S, 1>(simd, row, column);
+                column += S::LANES;
+            }
+        }
+    }
+}
+
+impl Rows<'_> {
+    /// `T` vectors of outputs, from that place on; the last one may end beyond its row.
+    #[inline(always)]
+    fn vectors<S: Simd, const T: usize>(&mut self, simd: S, row: usize, column: usize) {
+        let columns = self.window.output[2];
+        let mut sums = [self.reduce::<S, T>(simd, row, column)];
+        let begin = row * columns + column;
+        let end = (begin + T * S::LANES).min((row + 1) * columns);
+        self.finish.apply(simd, 0, &(begin..end), &mut sums);
+        let y = &mut self.y[begin..end];
+        if self.finish.in_place() {
+            let mut before = [[simd.splat(0.0); T]];
+            for t in 0..T {
+                before[0][t] = load_at(simd, y, t);
+            }
+            self.finish.add_residual(simd, &before, &mut sums);
+        }
+        self.finish.clamp(simd, &mut sums);
+        for t in 0..T {
+            store_at(simd, sums[0][t], y, t);
+        }
+    }
+
+    #[inline(always)]
+    fn reduce<S: Simd, const T: usize>(&self, simd: S, row: usize, column: usize) -> [S::V; T] {
+        match (self.taps, self.window.strides[2]) {
+            (Taps::Weighted(w), 1) => self.walk(simd, row, column, 0.0, |sum, x, tap| {
+                simd.mul_add(simd.splat(w[tap]), simd.load(x), sum)
+            }),
+            (Taps::Weighted(w), _) => self.walk(simd, row, column, 0.0, |sum, x, tap| {
+                simd.mul_add(simd.splat(w[tap]), simd.load_even(x), sum)
+            }),
+            (Taps::Sum, 1) => {
+                self.walk(simd, row, column, 0.0, |sum, x, _| simd.add(sum, simd.load(x)))
+            }
+            (Taps::Sum, _) => {
+                self.walk(simd, row, column, 0.0, |sum, x, _| simd.add(sum, simd.load_even(x)))
+            }
+            (Taps::Max, 1) => {
+                self.walk(simd, row, column, f32::MIN, |most, x, _| simd.max(most, simd.load(x)))
+            }
+            (Taps::Max, _) => self
+                .walk(simd, row, column, f32::MIN, |most, x, _| simd.max(most, simd.load_even(x))),
+        }
+    }
+
+    /// Folds what the window sees.
+    #[inline(always)]
+    fn walk<S: Simd, const T: usize>(
+        &self,
+        simd: S,
+        row: usize,
+        column: usize,
+        first: f32,
+        step: impl Fn(S::V, &[f32], usize) -> S::V,
+    ) -> [S::V; T] {
+        let [_, rows, columns] = self.window.kernel;
+        let stride = self.window.strides[2];
+        let mut sums = [simd.splat(first); T];
+        for r in 0..rows {
+            let line = &self.band
+                [(row * self.window.strides[1] + r * self.window.dilations[1]) * self.width..]
+                [..self.width];
+            for c in 0..columns {
+                let seen = &line[column * stride + c * self.window.dilations[2]..];
+                for t in 0..T {
+                    sums[t] = step(sums[t], &seen[t * S::LANES * stride..], r * columns + c);
+                }
+            }
+        }
+        sums
+    }
+}

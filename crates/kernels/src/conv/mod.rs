@@ -1,0 +1,322 @@
+//! Convolutions of one, two or three dims, with groups.
+//!
+//! The input is `batch × in_channels × space`, the weights `out_channels × in_channels / groups × window`, the output
+//! `batch × out_channels × space`. A *plane* is one channel of one element of the batch; [`conv`]
+//! computes a range of output planes, so that threads can share the work.
+
+//!
+//! - **Pointwise and general** convolutions are products of the weights with what the window sees. That matrix is never
+//!   whole in memory: a block of it at a time is packed into scratch, of which there is at most about half a megabyte,
+//!   whatever the image.
+//! - **Depthwise** ones, with a window of one or two dims and strides of 1 or 2, run over bands of padded rows.
+
+mod columns;
+
+use core::ops::Range;
+
+use crate::Level;
+use crate::band::{self, Band, Taps};
+use crate::epilogue::{Epilogue, Residual};
+use crate::gemm::finish::{Finish, left_over};
+use crate::gemm::pack::{panel_b, panel_count};
+use crate::gemm::tile::{Block, PanelsA, PanelsB};
+use crate::gemm::{Blocks, LINE, Matrix, Shape, aligned, gemm_scratch, pack_a, packed_a_len};
+use crate::window::Window;
+
+/// The shape of a convolution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Conv {
+    /// What slides over the input.
+    pub window: Window,
+    /// Elements of the batch.
+    pub batch: usize,
+    /// Channels of the input.
+    pub in_channels: usize,
+    /// Channels of the output.
+    pub out_channels: usize,
+    /// Groups of channels that do not see each other.
+    pub groups: usize,
+}
+
+/// The weights of a convolution.
+#[derive(Debug, Clone, Copy)]
+pub enum Weights<'a> {
+    /// As ONNX has them.
+    Plain(&'a [f32]),
+    /// As [`pack_conv`] wrote them, for the same level and shape.
+    Packed(&'a [f32]),
+}
+
+/// What is convolved, and what is done to the sums.
+#[derive(Debug, Clone, Copy)]
+pub struct Operands<'a> {
+    /// The whole input.
+    pub x: &'a [f32],
+    /// The whole weights.
+    pub weights: Weights<'a>,
+    /// What is done to the sums; a row is a plane, and its bias that of the plane's channel.
+    pub epilogue: Epilogue<'a>,
+}
+
+impl Conv {
+    /// Planes of the output.
+    #[must_use]
+    pub fn planes(&self) -> usize {
+        self.batch * self.out_channels
+    }
+
+    /// Elements of the weights.
+    #[must_use]
+    pub fn weights_len(&self) -> usize {
+        self.out_channels * (self.in_channels / self.groups) * self.window.kernel_len()
+    }
+}
+
+/// Elements of the weights packed; zero where packing gains nothing, and the weights are used as they are.
+#[must_use]
+pub fn packed_conv_len(level: Level, conv: &Conv) -> usize {
+    if is_depthwise(conv) {
+        0
+    } else {
+        conv.groups * packed_a_len(level, conv.rows(), conv.depth())
+    }
+}
+
+/// Packs the weights into [`packed_conv_len`] elements.
+pub fn pack_conv(level: Level, conv: &Conv, weights: &[f32], out: &mut [f32]) {
+    assert_eq!(weights.len(), conv.weights_len(), "length of weights");
+    assert_eq!(out.len(), packed_conv_len(level, conv), "length of packed weights");
+    if is_depthwise(conv) {
+        return;
+    }
+    let (rows, depth) = (conv.rows(), conv.depth());
+    let len = (rows * depth).max(1);
+    for (weights, out) in weights.chunks_exact(len).zip(out.chunks_exact_mut(len)) {
+        pack_a(level, rows, depth, Matrix::rows(weights, depth), out);
+    }
+}
+
+/// Elements of scratch that [`conv`] needs for any range of planes; `packed` says whether the weights are.
+#[must_use]
+pub fn conv_scratch(level: Level, conv: &Conv, packed: bool) -> usize {
+    if is_depthwise(conv) {
+        return Band::new(&conv.window).scratch() + LINE;
+    }
+    let weights = if packed { 0 } else { packed_a_len(level, conv.rows(), conv.depth()) };
+    gemm_scratch(level, conv.product(), true, false) + weights
+}
+
+/// The planes `planes` of the output into `y`, which holds just these. All else is whole.
+pub fn conv(
+    level: Level,
+    conv: &Conv,
+    operands: &Operands<'_>,
+    planes: Range<usize>,
+    y: &mut [f32],
+    scratch: &mut [f32],
+) {
+    let (len, rows) = (conv.window.output_len(), conv.rows());
+    check(level, conv, operands, &planes, y.len(), scratch.len());
+    let mut rest = y;
+    let mut first = planes.start;
+    while first < planes.end && len > 0 {
+        let group = first / rows;
+        let end = planes.end.min((group + 1) * rows);
+        let (y, behind) = rest.split_at_mut((end - first) * len);
+        let part =
+            Part { level, conv, operands, group, rows: first - group * rows..end - group * rows };
+        part.run(y, aligned(scratch));
+        (rest, first) = (behind, end);
+    }
+}
+
+fn check(
+    level: Level,
+    conv: &Conv,
+    operands: &Operands<'_>,
+    planes: &Range<usize>,
+    y: usize,
+    scratch: usize,
+) {
+    let window = &conv.window;
+    assert!(planes.start <= planes.end && planes.end <= conv.planes(), "planes are there");
+    assert_eq!(operands.x.len(), conv.batch * conv.in_channels * window.input_len(), "length of x");
+    assert_eq!(y, planes.len() * window.output_len(), "length of y");
+    let (len, packed) = match operands.weights {
+        Weights::Plain(weights) => (weights.len() == conv.weights_len(), false),
+        Weights::Packed(weights) => (weights.len() == packed_conv_len(level, conv), true),
+    };
+    assert!(len, "length of weights");
+    assert!(scratch >= conv_scratch(level, conv, packed), "length of scratch");
+}
+
+impl Conv {
+    /// Output channels of a group: rows of its product.
+    fn rows(&self) -> usize {
+        self.out_channels / self.groups
+    }
+
+    /// What is summed up for one output.
+    fn depth(&self) -> usize {
+        self.in_channels / self.groups * self.window.kernel_len()
+    }
+
+    /// The product that one group of one element of the batch is.
+    fn product(&self) -> Shape {
+        Shape { m: self.rows(), n: self.window.output_len(), k: self.depth() }
+    }
+}
+
+/// Whether every output channel sees one input channel, by a window that bands are made for.
+fn is_depthwise(conv: &Conv) -> bool {
+    conv.groups == conv.in_channels && Band::is_for(&conv.window)
+}
+
+/// Some output channels of one group of one element of the batch.
+struct Part<'a> {
+    level: Level,
+    conv: &'a Conv,
+    operands: &'a Operands<'a>,
+    /// Which group, counted over the whole batch.
+    group: usize,
+    /// Which of its channels.
+    rows: Range<usize>,
+}
+
+impl Part<'_> {
+    fn run(&self, y: &mut [f32], scratch: &mut [f32]) {
+        if is_depthwise(self.conv) {
+            self.depthwise(y, scratch);
+        } else {
+            self.product(y, scratch);
+        }
+        let Some(activation) = left_over(self.operands.epilogue.activation) else { return };
+        activation.apply(self.level, y);
+    }
+
+    /// The group's input.
+    fn x(&self) -> &[f32] {
+        let len = self.conv.in_channels / self.conv.groups * self.conv.window.input_len();
+        &self.operands.x[self.group * len..][..len]
+    }
+
+    /// The epilogue, from row `row` of the group on.
+    fn finish(&self, row: usize) -> Finish<'_> {
+        let (group, rows) = (self.group % self.conv.groups, self.conv.rows());
+        Finish::new(&self.operands.epilogue, (group * rows + row, self.group * rows + row), 0)
+    }
+
+    fn depthwise(&self, y: &mut [f32], scratch: &mut [f32]) {
+        let window = &self.conv.window;
+        let weights = match self.operands.weights {
+            Weights::Plain(weights) => weights,
+            Weights::Packed(_) => unreachable!("depthwise weights are never packed"),
+        };
+        let len = window.kernel_len();
+        let first = self.group % self.conv.groups * self.conv.rows();
+        for (row, y) in self.rows.clone().zip(y.chunks_exact_mut(window.output_len())) {
+            let taps = Taps::Weighted(&weights[(first + row) * len..][..len]);
+            band::plane(self.level, window, taps, self.x(), self.finish(row), y, scratch);
+        }
+    }
+
+    /// The group as a product of its weights with what the window sees, packed block by block.
+    fn product(&self, y: &mut [f32], scratch: &mut [f32]) {
+        let shape = self.conv.product();
+        let whole = self.operands.epilogue.residual == Residual::InPlace;
+        let blocks = Blocks::new(self.level, shape, whole);
+        let for_weights = match self.operands.weights {
+            Weights::Packed(_) => 0,
+            Weights::Plain(_) => shape.m * shape.k,
+        };
+        let (for_weights, scratch) = scratch.split_at_mut(for_weights);
+        let weights = self.packed_weights(for_weights);
+        let mut first_column = 0;
+        while first_column < shape.n {
+            let columns = first_column..shape.n.min(first_column + blocks.columns);
+            let mut first = 0;
+            while first < shape.k || first == 0 {
+                let k = first..shape.k.min(first + blocks.k);
+                self.block(&blocks, weights, &columns, k.clone(), y, scratch);
+                first = k.end.max(1);
+            }
+            first_column = columns.end;
+        }
+    }
+
+    fn packed_weights<'a>(&'a self, scratch: &'a mut [f32]) -> &'a [f32] {
+        let Shape { m, k, .. } = self.conv.product();
+        let at = self.group % self.conv.groups * m * k;
+        match self.operands.weights {
+            Weights::Packed(weights) => &weights[at..at + m * k],
+            Weights::Plain(weights) => {
+                pack_a(self.level, m, k, Matrix::rows(&weights[at..at + m * k], k), scratch);
+                scratch
+            }
+        }
+    }
+
+    /// Adds the products of a range of `k` to some columns of all rows.
+    fn block(
+        &self,
+        blocks: &Blocks,
+        weights: &[f32],
+        columns: &Range<usize>,
+        k: Range<usize>,
+        y: &mut [f32],
+        scratch: &mut [f32],
+    ) {
+        let Shape { m, n, k: depth } = self.conv.product();
+        let (most, width) = self.level.tile();
+        self.pack_columns(columns, &k, width, scratch);
+        let b = PanelsB { data: scratch, stride: width * k.len(), row: width, k: (0, k.len()) };
+        let count = panel_count(m, most);
+        let a = PanelsA { data: weights, rows: m, count, depth, k: (k.start, k.end) };
+        let mut panel = 0;
+        while panel < count {
+            let panels = panel..count.min(panel + blocks.panels);
+            panel = panels.end;
+            let [from, to] = [m * panels.start / count, m * panels.end / count];
+            let rows = from.max(self.rows.start)..to.min(self.rows.end);
+            if rows.is_empty() {
+                continue;
+            }
+            self.level.run(Block {
+                a,
+                panels,
+                b,
+                c: &mut y[(rows.start - self.rows.start) * n + columns.start..],
+                rows,
+                stride: n,
+                columns: columns.len(),
+                first: k.start == 0,
+                finish: (k.end == depth).then(|| self.finish(0).at_column(columns.start)),
+            });
+        }
+    }
+
+    /// What the window sees for some outputs, as panels of a right factor.
+    fn pack_columns(
+        &self,
+        columns: &Range<usize>,
+        k: &Range<usize>,
+        width: usize,
+        scratch: &mut [f32],
+    ) {
+        let window = &self.conv.window;
+        let mut panels = scratch.chunks_exact_mut((width * k.len()).max(1));
+        let mut column = columns.start;
+        while column < columns.end
+            && let Some(panel) = panels.next()
+        {
+            let part = column..columns.end.min(column + width);
+            if window.is_pointwise() {
+                let x = Matrix::rows(self.x(), window.input_len());
+                panel_b(x, k.clone(), part, width, panel);
+            } else {
+                columns::pack(window, self.x(), k.clone(), part, width, panel);
+            }
+            column += width;
+        }
+    }
+}
