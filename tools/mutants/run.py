@@ -123,7 +123,7 @@ def misfits(mutant):
         yield f"{mutant['id']}: does not apply: its text is {times} times in {mutant['file']}"
     for name in binaries(mutant["test"])[0]:
         found = len(list(test_files(name)))
-        if name != "lib" and found != 1:
+        if not name.endswith("lib") and found != 1:
             yield f"{mutant['id']}: there are {found} files tests/{name}.rs"
 
 
@@ -139,8 +139,8 @@ def command(mutant):
     crate = source(mutant).parts[1]
     words = []
     for name in names:
-        if name == "lib":
-            words += ["-p", package(crate), "--lib"]
+        if name.endswith("lib"):
+            words += ["-p", package(name.removesuffix("lib").rstrip("/") or crate), "--lib"]
         else:
             (path,) = test_files(name)
             parts = path.relative_to(ROOT / "crates").parts

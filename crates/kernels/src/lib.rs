@@ -19,19 +19,42 @@ extern crate std;
 
 pub mod activation;
 mod band;
+pub mod binary;
+pub mod blocks;
+pub mod broadcast;
+pub mod cast;
 pub mod conv;
 pub mod conv_transpose;
+pub mod element;
 pub mod epilogue;
+pub mod fill;
+pub mod gather;
 pub mod gemm;
+pub mod half;
 pub mod math;
 pub mod matmul;
+pub mod norm;
+pub mod order;
+pub mod pad;
+mod places;
 pub mod pool;
+pub mod pow;
+pub mod reduce;
+pub mod scatter;
+pub mod select;
 pub mod simd;
+pub mod softmax;
+pub mod strided;
+mod sum;
+pub mod unary;
 pub mod window;
 
 pub use activation::Activation;
+pub use broadcast::Broadcast;
 pub use epilogue::{Bias, Epilogue, Residual};
+pub use places::OutOfRange;
 pub use simd::Level;
+pub use strided::Strided;
 pub use window::Window;
 
 /// The most dims that a tensor may have.

@@ -10,6 +10,8 @@
 //! against `f64`: at most 1 ulp for `exp` and `ln`, 2 for `tanh` and `erf`. What models seldom use,
 //! such as `sin` or `atanh`, is `libm`'s: right to within an ulp, and slower.
 
+pub use crate::simd::sqrt;
+
 /// Adding it rounds to a whole number, ties to even, and leaves that number in the low bits.
 const TO_WHOLE: f32 = 12_582_912.0; // 1.5 * 2^23
 /// From here on every `f32` is a whole number.
@@ -60,13 +62,6 @@ pub fn ceil(x: f32) -> f32 {
 #[must_use]
 pub fn trunc(x: f32) -> f32 {
     floor(x.abs()).copysign(x)
-}
-
-/// The square root, rounded correctly.
-#[inline(always)]
-#[must_use]
-pub fn sqrt(x: f32) -> f32 {
-    libm::sqrtf(x)
 }
 
 /// e to the power `x`.

@@ -135,7 +135,8 @@ impl Deciding<'_, '_> {
                     && is_own_read(step, overwrite.input, live_span)
                     && self.is_first(step, live_span, output)
                 || self.is_over(live_span, output)
-                || overwrite.must && self.is_kept(live_span, head)
+                // A state survives in its next state; who fetches the old one has another need.
+                || overwrite.must && live_span.is_kept
         });
         if free {
             self.join(output, head, at, overwrite.input);
@@ -208,15 +209,6 @@ impl Deciding<'_, '_> {
         };
         let touches = self.alias_sets.live_spans[output.index()].iter().filter_map(|n| n.touch);
         touches.into_iter().all(|touch| touch.step == step || order.ordered(own, &touch))
-    }
-
-    /// Whether the need is only that a state survives, which its next state does for it; not for who
-    /// fetches the old one.
-    fn is_kept(&self, live_span: &LiveSpan, head: ValueId) -> bool {
-        let is_fetched = self.validated.values[head.index()].output;
-        live_span.touch.is_none()
-            && self.assignments[head.index()] == Assignment::Kept
-            && !is_fetched
     }
 
     fn join(&mut self, output: ValueId, head: ValueId, at: u64, input: ValueId) {

@@ -51,7 +51,9 @@ pub use json::{
 pub use json_fault::{JsonFault, object_from_json};
 pub use labels::{Labels, ValueLabel};
 pub use options::{BankSpec, Boundary, NoShare, Options, OptionsError};
-pub use order::{Contender, Ordering, Orders, order, order_watched, orders_watched, smallest};
+pub use order::{
+    Contender, Ordering, Orders, order, order_watched, orders_watched, plan_in_best_order, smallest,
+};
 pub use pipeline::{arena_bytes, plan, plan_watched, verified};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 pub use point::{LiveRange, Point};

@@ -11,10 +11,11 @@ use std::ops::ControlFlow;
 use crate::error::PlanError;
 use crate::ids::StepId;
 use crate::options::Options;
-use crate::pipeline::unverified;
+use crate::pipeline::{plan, unverified, verified};
 use crate::plan::Plan;
 use crate::program::{Execution, Program};
 use crate::schedule::{OrderEffort, Pulse, Schedule, Searched, search_watched};
+use crate::verify::VerifiedPlan;
 
 /// What came of a search for an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +86,20 @@ pub fn order_watched(
     let Some(orders) = orders_watched(program, options, effort, pulse)? else { return Ok(None) };
     let found = smallest(&orders.contenders(program, options), pulse);
     Ok(Some(orders.chosen(found)))
+}
+
+/// Plans a program in the better of its own order and the best that is found; in its own, if its steps do
+/// not run in order.
+pub fn plan_in_best_order(
+    program: &dyn Program,
+    options: &Options,
+    effort: OrderEffort,
+) -> Result<VerifiedPlan, PlanError> {
+    match order(program, options, effort)? {
+        Some(Ordering { plan: Some(found), .. }) => verified(program, *found),
+        Some(ordering) => plan(program, &ordering.applied(options)),
+        None => plan(program, options),
+    }
 }
 
 /// Orders that may be the best of a program: its own is the first, so that it is taken on a tie. An

@@ -17,7 +17,7 @@ pub(crate) mod uses;
 use classes::{Class, classes};
 pub(crate) use extent::{check_sizes, guard, reserved, whole};
 use plimsoll_pack::Span;
-use uses::{By, Use, uses};
+use uses::{Use, uses};
 
 use crate::assignment::Assignment;
 use crate::options::Options;
@@ -32,6 +32,8 @@ pub(crate) struct LiveSpan {
     pub(crate) span: Span,
     /// The access that they are needed for; `None` if somebody outside needs them.
     pub(crate) touch: Option<Touch>,
+    /// Whether they are needed only because they are kept from run to run.
+    pub(crate) is_kept: bool,
 }
 
 impl LiveSpan {
@@ -126,9 +128,9 @@ fn live_spans(uses: &[Use], classes: &[Class], born: &[Births]) -> Vec<LiveSpan>
     for (one, parts) in uses.iter().zip(parts) {
         let live_span = |span: Span, start: Point| {
             let live = LiveRange::new(start, one.live.end);
-            LiveSpan { live, span, touch: one.touch() }
+            LiveSpan { live, span, touch: one.touch(), is_kept: one.is_kept() }
         };
-        if one.writes() || matches!(one.by, By::Run) {
+        if one.writes() || one.is_kept() {
             live_spans.push(live_span(one.span, one.live.start));
         } else {
             live_spans.extend(parts.into_iter().map(|(span, start)| live_span(span, start)));
@@ -159,9 +161,10 @@ fn unordered(uses: &[Use]) -> Vec<LiveSpan> {
     let live_span = |one: &Use| {
         let writes = uses.iter().filter(|w| w.writes() && w.span.meets(one.span));
         let first = writes.map(|w| w.live.start).min().unwrap_or(Point(0));
-        let reads = !one.writes() && !matches!(one.by, By::Run);
+        let reads = !one.writes() && !one.is_kept();
         let start = if reads { first } else { one.live.start };
-        LiveSpan { live: LiveRange::new(start, one.live.end), span: one.span, touch: one.touch() }
+        let live = LiveRange::new(start, one.live.end);
+        LiveSpan { live, span: one.span, touch: one.touch(), is_kept: one.is_kept() }
     };
     uses.iter().map(live_span).collect()
 }

@@ -45,6 +45,11 @@ impl Use {
         }
     }
 
+    /// Whether it is only that bytes last from run to run.
+    pub(crate) fn is_kept(&self) -> bool {
+        matches!(self.by, By::Run)
+    }
+
     /// The step's access, if a step it is.
     pub(crate) fn touch(&self) -> Option<Touch> {
         match self.by {

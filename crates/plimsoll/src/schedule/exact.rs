@@ -87,3 +87,46 @@ impl Search<'_, '_> {
         self.heap.push((Reverse(peak), done, index));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::*;
+    use crate::declared::DeclaredProgram;
+    use crate::options::Options;
+    use crate::program::Execution;
+    use crate::schedule::{CostModel, Ordered};
+
+    /// Two branches of which each is large at first and small at its end, begun together.
+    fn branches() -> DeclaredProgram {
+        let mut program = DeclaredProgram::new(Execution::InOrder);
+        let large = [(); 2].map(|()| program.temporary(64));
+        let small = [(); 2].map(|()| program.temporary(4));
+        let result = program.output(4);
+        for value in large {
+            program.step(&[], &[value]);
+        }
+        for (value, end) in large.into_iter().zip(small) {
+            program.step(&[value], &[end]);
+        }
+        program.step(&small, &[result]);
+        program
+    }
+
+    #[test]
+    fn an_order_at_the_limit_is_not_below_it() {
+        let options = Options { align: 1, ..Options::default() };
+        let program = branches();
+        let ordered = Ordered::of(&program, &options).unwrap_or_else(|error| panic!("{error}"));
+        let model = CostModel::of(&ordered.source(&options));
+        let own: Vec<GroupId> = (0..model.len() as GroupId).collect();
+        let scope = Scope::new(&model, &own, 0, own.len());
+        let mut pulse = || ControlFlow::Continue(());
+        let mut work = Work::new(u64::MAX, &mut pulse);
+        assert_eq!(model.peak(&own), 64 + 64 + 4);
+        let found = best_order(&scope, 0, 64 + 4 + 4 + 1, &mut work);
+        assert_eq!(found, Found::Best(vec![0, 2, 1, 3, 4], 64 + 4 + 4));
+        assert_eq!(best_order(&scope, 0, 64 + 4 + 4, &mut work), Found::None);
+    }
+}

@@ -206,6 +206,7 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// One of them; none where no byte is touched.
     fn used(&self, step: StepId, access: &Access) -> Option<Use> {
         let fact = self.values.get(access.value.index())?;
         let at = fact.at.filter(|_| !fact.elided)?;
@@ -214,13 +215,14 @@ impl<'a> Facts<'a> {
             return None;
         }
         let writes_end = access.kind == AccessKind::Write && bytes.hi == fact.bytes;
-        Some(Use {
+        let guard = if writes_end { fact.guard } else { 0 };
+        (!bytes.is_empty() || guard > 0).then(|| Use {
             step,
             value: access.value,
             root: fact.root,
             space: at.space,
             span: fact.layout(at.first).hull(bytes),
-            guard: if writes_end { fact.guard } else { 0 },
+            guard,
             kind: access.kind,
             from: access.from,
             until: access.until,

@@ -813,6 +813,20 @@ fn a_buffer_is_aligned_for_all_of_its_values_at_once() {
 }
 
 #[test]
+fn a_buffer_is_aligned_for_its_views_too() {
+    // Two values at multiples of 64, each with a part at a multiple of 48: at 0 and at 192.
+    let mut program = in_order();
+    let whole = ValueInfo { align: Some(64), output: true, ..ValueInfo::new(100) };
+    let wholes = [(); 2].map(|()| program.add(whole));
+    for value in wholes {
+        let part = program.view(value, 0, 50);
+        program.values[part.index()].align = Some(48);
+    }
+    program.step(&[], &wholes);
+    assert_eq!(arena(&program, &plain()), 192 + 100);
+}
+
+#[test]
 fn a_state_that_is_kept_apart_keeps_what_it_was_before() {
     // b is written over a, then c and d follow: 8 bytes each, two of them at a time.
     let mut program = in_order();

@@ -250,3 +250,36 @@ fn two_steps_that_write_the_same_bytes_are_ordered() {
     program.steps[1].after.push(steps[0]);
     assert_eq!(arena(&program), 8);
 }
+
+/// A state that must be overwritten by what a step makes.
+fn changed_in_place(execution: Execution, storage: Storage) -> (DeclaredProgram, ValueId, ValueId) {
+    let mut program = DeclaredProgram::new(execution);
+    let state = program.add(ValueInfo { storage, ..ValueInfo::new(8) });
+    let next = program.temporary(8);
+    let step = program.step(&[], &[]);
+    program.overwrite(step, next, state, true);
+    (program, state, next)
+}
+
+#[test]
+fn an_access_to_no_bytes_is_in_nobodys_way() {
+    for execution in EXECUTIONS {
+        for (storage, bytes) in [(Storage::External, 0), (Storage::Persistent, 8)] {
+            let (mut program, _, next) = changed_in_place(execution, storage);
+            program.steps[0].accesses.push(part(Access::read(next), 2, 2));
+            assert_eq!(arena(&program), bytes, "{execution:?} {storage:?}");
+        }
+    }
+}
+
+#[test]
+fn a_part_that_is_fetched_is_not_overwritten() {
+    for execution in EXECUTIONS {
+        let (mut program, state, next) = changed_in_place(execution, Storage::Persistent);
+        assert!(plan(&program, &Options::default()).is_ok(), "{execution:?}");
+        let half = program.view(state, 0, 4);
+        program.values[half.index()].output = true;
+        let expected = Fault::OverwriteImpossible { step: StepId(0), output: next, input: state };
+        assert_eq!(fault(&program).0, expected, "{execution:?}");
+    }
+}
