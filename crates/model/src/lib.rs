@@ -18,7 +18,11 @@ mod rules;
 pub use infer::{BindingFault, Bindings, Branch, Order, Refused, ShapeError, Step, facts, statics};
 pub use lower::{Inferred, infer};
 pub use model::{
-    Attention, Axis, Binary, Body, Branches, Content, Convolution, Custom, Effects, Iteration,
-    Model, ModelNode, Operator, Origin, Padding, Pool, Pooling, Recurrence, Reduce, Reduction,
-    Resize, Sizing, Tensor, TensorId, Unary, Variadic, Windows,
+    ArgReduce, Attention, Axis, BatchNorm, Beyond, Binary, Body, Branches, Cell, Content,
+    Conversion, Convolution, Coordinates, Cumulate, Custom, DepthOrder, Direction, Distribution,
+    Effects, FusedConv, FusedMatMul, Gemm, GlobalPooling, GridSample, Interpolation, Iteration,
+    LayerNorm, LocalNorm, Loss, LossReduction, Model, ModelNode, Nearest, Norm, Operator, Origin,
+    PadMode, Padding, Pool, Pooling, Quantization, Random, Recurrence, Reduce, Reduction, Resize,
+    RoiAlign, RoiPooling, RotaryEmbedding, Rounding, RowFunction, Sampling, Scores, SignalWindow,
+    Sizing, SkipNorm, Softmax, Tensor, TensorId, Unary, Update, Variadic, WindowForm, Windows,
 };

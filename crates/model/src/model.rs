@@ -12,8 +12,13 @@ mod operator;
 mod tensor;
 
 pub use operator::{
-    Attention, Binary, Branches, Convolution, Custom, Effects, Iteration, Operator, Padding, Pool,
-    Pooling, Recurrence, Reduce, Reduction, Resize, Sizing, Unary, Variadic, Windows,
+    ArgReduce, Attention, BatchNorm, Beyond, Binary, Branches, Cell, Conversion, Convolution,
+    Coordinates, Cumulate, Custom, DepthOrder, Direction, Distribution, Effects, FusedConv,
+    FusedMatMul, Gemm, GlobalPooling, GridSample, Interpolation, Iteration, LayerNorm, LocalNorm,
+    Loss, LossReduction, Nearest, Norm, Operator, PadMode, Padding, Pool, Pooling, Quantization,
+    Random, Recurrence, Reduce, Reduction, Resize, RoiAlign, RoiPooling, RotaryEmbedding, Rounding,
+    RowFunction, Sampling, Scores, SignalWindow, Sizing, SkipNorm, Softmax, Unary, Update,
+    Variadic, WindowForm, Windows,
 };
 pub use tensor::{Axis, Content, Origin, Tensor, TensorId};
 

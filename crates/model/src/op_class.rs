@@ -3,7 +3,7 @@
 use plimsoll_graph::effect::Kept;
 use plimsoll_graph::{Cut, Dim, Fact, Int, Op, Shape};
 
-use crate::model::{Custom, Effects, Operator};
+use crate::model::{Cumulate, Custom, Effects, Operator};
 use crate::rules::Inputs;
 use crate::rules::parts::followed_part;
 
@@ -17,12 +17,14 @@ pub(super) fn op_class(operator: &Operator, inputs: &Inputs<'_>, outputs: &[Opti
         Operator::Variadic(_) if inputs.len() > 2 => Op::Variadic,
         Operator::Variadic(_) if inputs.len() < 2 => Op::Unary,
         Operator::Binary(_) | Operator::Variadic(_) => Op::Binary,
-        Operator::Trilu | Operator::Custom(Custom { effects: Effects::Elementwise, .. }) => {
-            Op::ByRows
-        }
+        Operator::Trilu { .. }
+        | Operator::QuantizedUnary(_)
+        | Operator::Custom(Custom { effects: Effects::Elementwise, .. }) => Op::ByRows,
+        // With the sum as a result, rows are read twice.
+        Operator::SkipNorm(_) if outputs.len() < 2 => Op::ByRows,
         Operator::Where => Op::Where,
         Operator::Clip => Op::Clamp,
-        Operator::Cast(_) | Operator::CastLike => cast(inputs, outputs),
+        Operator::Cast { .. } | Operator::CastLike(_) => cast(inputs, outputs),
         Operator::BitCast(_) => Op::Copy,
         Operator::Quantize(_) | Operator::Dequantize(_) | Operator::DynamicQuantize => Op::Quantize,
         Operator::Dropout => dropout(inputs),
@@ -34,7 +36,7 @@ pub(super) fn op_class(operator: &Operator, inputs: &Inputs<'_>, outputs: &[Opti
         | Operator::MelWeights(_) => Op::Fill,
         Operator::Shape { .. }
         | Operator::Size
-        | Operator::EyeLike(_)
+        | Operator::EyeLike { .. }
         | Operator::RandomLike(_) => Op::ShapeOf,
         Operator::Reshape { .. } => same_elements(Op::Reshape, inputs, outputs),
         Operator::Squeeze => same_elements(Op::Squeeze, inputs, outputs),
@@ -45,56 +47,65 @@ pub(super) fn op_class(operator: &Operator, inputs: &Inputs<'_>, outputs: &[Opti
         Operator::Split { axis } => split(*axis, inputs, outputs).unwrap_or(Op::Gather),
         Operator::Concat { axis } => concat(*axis, outputs).unwrap_or(Op::Gather),
         Operator::Expand | Operator::Tile => Op::Expand,
-        Operator::Pad => Op::Pad,
+        Operator::Pad(_) => Op::Pad,
         Operator::CenterCropPad(_)
         | Operator::DepthToSpace { .. }
         | Operator::SpaceToDepth { .. }
-        | Operator::ReverseSequence
+        | Operator::ReverseSequence { .. }
         | Operator::Gather { .. }
         | Operator::GatherElements { .. }
         | Operator::GatherNd { .. }
         | Operator::Compress { .. } => Op::Gather,
-        Operator::ScatterElements { .. } | Operator::ScatterNd => Op::Scatter,
-        Operator::TensorScatter => Op::UpdateSlice,
+        Operator::ScatterElements { .. } | Operator::ScatterNd(_) => Op::Scatter,
+        Operator::TensorScatter { .. } => Op::UpdateSlice,
         Operator::TopK { .. } => Op::TopK,
         Operator::MatMul
+        | Operator::FusedMatMul(_)
+        | Operator::DynamicQuantizedMatMul
         | Operator::MatMulInteger
         | Operator::QuantizedMatMul
-        | Operator::Gemm { .. }
+        | Operator::Gemm(_)
+        | Operator::FusedGemm { .. }
         | Operator::Einsum { .. } => Op::MatMul,
         Operator::Conv(_)
+        | Operator::FusedConv(_)
         | Operator::ConvInteger(_)
         | Operator::QuantizedConv(_)
-        | Operator::DeformConv(_)
-        | Operator::CausalConv => Op::Conv,
+        | Operator::DeformConv { .. }
+        | Operator::CausalConv(_) => Op::Conv,
         Operator::ConvTranspose { .. } => Op::ConvTranspose,
-        Operator::Pool(_) | Operator::GlobalPool => Op::Pool,
+        Operator::Pool(_)
+        | Operator::QuantizedPool(_)
+        | Operator::GlobalPool(_)
+        | Operator::QuantizedGlobalPool(_) => Op::Pool,
         Operator::Resize(_) => Op::Resize,
         Operator::Reduce(_) | Operator::Det => Op::Reduce,
-        Operator::ArgReduce { .. } => Op::ArgReduce,
-        Operator::Cumulate { exclusive: false } => Op::Scan,
-        Operator::Softmax => Op::Softmax,
-        Operator::BatchNorm | Operator::LayerNorm { .. } | Operator::Norm => Op::Norm,
+        Operator::ArgReduce(_) => Op::ArgReduce,
+        Operator::Cumulate(Cumulate { exclusive: false, .. }) => Op::Scan,
+        Operator::Softmax(_) => Op::Softmax,
+        Operator::BatchNorm(_) | Operator::LayerNorm(_) | Operator::Norm(_) => Op::Norm,
         Operator::Recurrent(_) => Op::Rnn,
         Operator::Attention(_) => Op::Attention,
         // Elements depend on others that may have been overwritten, or nothing is known.
-        Operator::LocalNorm
-        | Operator::Cumulate { exclusive: true }
-        | Operator::RotaryEmbedding
-        | Operator::Bernoulli(_)
+        Operator::LocalNorm(_)
+        | Operator::SkipNorm(_)
+        | Operator::Cumulate(Cumulate { exclusive: true, .. })
+        | Operator::RotaryEmbedding(_)
+        | Operator::Bernoulli { .. }
         | Operator::Multinomial { .. }
         | Operator::OneHot { .. }
         | Operator::NonZero
         | Operator::Unique { .. }
-        | Operator::NonMaxSuppression
+        | Operator::NonMaxSuppression { .. }
         | Operator::MaxUnpool(_)
         | Operator::Col2Im(_)
-        | Operator::RoiAlign { .. }
-        | Operator::GridSample
-        | Operator::AffineGrid
+        | Operator::RoiAlign(_)
+        | Operator::MaxRoiPool { .. }
+        | Operator::GridSample(_)
+        | Operator::AffineGrid { .. }
         | Operator::Fourier { .. }
         | Operator::ShortFourier { .. }
-        | Operator::Loss { .. }
+        | Operator::Loss(_)
         | Operator::If(_)
         | Operator::Loop(_)
         | Operator::Scan(_)

@@ -95,6 +95,11 @@ impl<'m> Attributes<'m> {
         Ok(self.get(name, AttributeType::Float)?.map(|found| f64::from(found.f())))
     }
 
+    /// A number as it is in the file, or what is meant without one.
+    pub(crate) fn number(&self, name: &str, default: f32) -> Result<f32, Fault> {
+        Ok(self.get(name, AttributeType::Float)?.map_or(default, AttributeProto::f))
+    }
+
     pub(crate) fn floats(&self, name: &str) -> Result<Option<Vec<f64>>, Fault> {
         let found = self.get(name, AttributeType::Floats)?;
         Ok(found.map(|found| found.floats.iter().map(|value| f64::from(*value)).collect()))
@@ -104,6 +109,25 @@ impl<'m> Attributes<'m> {
         let Some(found) = self.get(name, AttributeType::String)? else { return Ok(None) };
         let text = str::from_utf8(found.s.as_deref().unwrap_or_default());
         text.map(Some).map_err(|_| format!("attribute `{name}` is not text"))
+    }
+
+    /// What a text stands for, of which there are a few. The first is meant without one.
+    pub(crate) fn choice<T: Copy>(&self, name: &str, of: &[(&str, T)]) -> Result<T, Fault> {
+        let Some(text) = self.text(name)?.filter(|text| !text.is_empty()) else {
+            return Ok(of[0].1);
+        };
+        let found = of.iter().find(|(other, _)| *other == text);
+        found.map(|(_, meaning)| *meaning).ok_or_else(|| {
+            let known: Vec<String> = of.iter().map(|(known, _)| format!("`{known}`")).collect();
+            format!("attribute `{name}` is `{text}`, none of {}", known.join(", "))
+        })
+    }
+
+    pub(crate) fn texts(&self, name: &str) -> Result<Option<Vec<&'m str>>, Fault> {
+        let Some(found) = self.get(name, AttributeType::Strings)? else { return Ok(None) };
+        let texts = found.strings.iter().map(|text| str::from_utf8(text));
+        let texts = texts.collect::<Result<_, _>>();
+        texts.map(Some).map_err(|_| format!("attribute `{name}` is not text"))
     }
 
     pub(crate) fn tensor(&self, name: &str) -> Result<Option<&'m TensorProto>, Fault> {
@@ -148,6 +172,7 @@ fn words(of: AttributeType) -> &'static str {
         AttributeType::Float => "a number",
         AttributeType::Floats => "a list of numbers",
         AttributeType::String => "text",
+        AttributeType::Strings => "a list of texts",
         AttributeType::Tensor => "a tensor",
         AttributeType::Graph => "a graph",
         _ => "of that type",

@@ -65,8 +65,21 @@ fn scan(draft: &mut Draft<'_, '_>, body: Body) -> Result<Operator, Fault> {
     let collected = collected.ok_or("the body has fewer results than there are states")?;
     let input_axes = axes(draft, "scan_input_axes", sequences)?;
     let output_axes = axes(draft, "scan_output_axes", collected)?;
+    let input_reversed = reversed(draft, "scan_input_directions", sequences)?;
+    let output_reversed = reversed(draft, "scan_output_directions", collected)?;
     set_results(draft, body.outputs.len())?;
-    Ok(Operator::Scan(Box::new(Iteration { body, sequences, input_axes, output_axes })))
+    Ok(Operator::Scan(Box::new(Iteration {
+        body,
+        sequences,
+        input_axes,
+        output_axes,
+        input_reversed,
+        output_reversed,
+    })))
+}
+
+fn reversed(draft: &Draft<'_, '_>, name: &str, count: usize) -> Result<Vec<bool>, Fault> {
+    Ok(axes(draft, name, count)?.into_iter().map(|direction| direction != 0).collect())
 }
 
 fn axes(draft: &Draft<'_, '_>, name: &str, count: usize) -> Result<Vec<i64>, Fault> {

@@ -1,5 +1,7 @@
 //! Stored tensors: type, dims and, of small ones, the elements.
 
+use std::borrow::Cow;
+
 use plimsoll_graph::Dtype;
 use plimsoll_model::{Axis, Content, Origin, Tensor};
 
@@ -121,6 +123,53 @@ fn field(proto: &TensorProto, dtype: Dtype) -> (usize, Each) {
         | Dtype::F8E5m2fnuz
         | Dtype::F8E8m0 => (proto.int32_data.len(), Each::Number),
     }
+}
+
+/// The elements that are in the file as they lie in memory, the least byte first. The length has been
+/// checked.
+pub(crate) fn element_bytes(proto: &TensorProto, dtype: Dtype) -> Cow<'_, [u8]> {
+    if let Some(raw) = raw(proto) {
+        return Cow::Borrowed(raw);
+    }
+    let ints = || proto.int32_data.iter().map(|number| number.to_le_bytes());
+    Cow::Owned(match dtype {
+        Dtype::F32 | Dtype::C64 => proto.float_data.iter().flat_map(|n| n.to_le_bytes()).collect(),
+        Dtype::F64 | Dtype::C128 => {
+            proto.double_data.iter().flat_map(|n| n.to_le_bytes()).collect()
+        }
+        Dtype::I64 => proto.int64_data.iter().flat_map(|n| n.to_le_bytes()).collect(),
+        Dtype::U64 => proto.uint64_data.iter().flat_map(|n| n.to_le_bytes()).collect(),
+        Dtype::U32 => {
+            let numbers = proto.uint64_data.iter().flat_map(|n| (*n as u32).to_le_bytes());
+            numbers.collect()
+        }
+        Dtype::I32 => ints().flatten().collect(),
+        Dtype::U16 | Dtype::I16 | Dtype::F16 | Dtype::Bf16 => {
+            ints().flat_map(|bytes| [bytes[0], bytes[1]]).collect()
+        }
+        Dtype::U8
+        | Dtype::I8
+        | Dtype::Bool
+        | Dtype::F8E4m3fn
+        | Dtype::F8E4m3fnuz
+        | Dtype::F8E5m2
+        | Dtype::F8E5m2fnuz
+        | Dtype::F8E8m0
+        | Dtype::U4
+        | Dtype::I4
+        | Dtype::F4E2m1
+        | Dtype::U2
+        | Dtype::I2 => ints().map(|bytes| bytes[0]).collect(),
+    })
+}
+
+/// The bits of the first element, the lowest first. The length has been checked.
+pub(crate) fn first_bits(proto: &TensorProto, dtype: Dtype) -> u128 {
+    let bytes = element_bytes(proto, dtype);
+    let width = dtype.bits();
+    let first = bytes.iter().take((width as usize).div_ceil(8)).rev();
+    let bits = first.fold(0, |bits, byte| bits << 8 | u128::from(*byte));
+    if width < 8 { bits & ((1 << width) - 1) } else { bits }
 }
 
 /// The elements; `None` for types that nobody reckons with. The length has been checked.

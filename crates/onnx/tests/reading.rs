@@ -1,7 +1,9 @@
 //! What is made of models that are odd, but fine.
 
 use plimsoll_graph::Dtype;
-use plimsoll_model::{Axis, Binary, Content, Custom, Effects, Model, Operator, Origin};
+use plimsoll_model::{
+    Axis, Binary, Content, Custom, FusedMatMul, Model, Operator, Origin, SkipNorm, Unary,
+};
 use plimsoll_onnx::proto::attribute_proto::AttributeType;
 use plimsoll_onnx::proto::tensor_proto::DataLocation;
 use plimsoll_onnx::proto::tensor_shape_proto::dimension::Value::{DimParam, DimValue};
@@ -202,24 +204,31 @@ fn bodies_of_unknown_operators_keep_what_they_read() {
 #[test]
 fn operators_of_microsoft_are_known_by_a_table() {
     let of = |node| operator("com.microsoft", 17, node);
-    let other = Operator::Binary(Binary::Other);
-    assert_eq!(of(node("n", "BiasGelu", &["x", "x"], &["y"])), other);
+    let gelu = Operator::Binary(Binary::AddGelu { tanh: false });
+    assert_eq!(of(node("n", "BiasGelu", &["x", "x"], &["y"])), gelu);
+    let quick = Operator::Unary(Unary::Swish { alpha: 1.702 });
+    assert_eq!(of(node("n", "QuickGelu", &["x"], &["y"])), quick);
     let skip = ["x", "x", "x"];
-    let elementwise = Custom { like: vec![Some(0)], effects: Effects::Elementwise };
+    let norm = |epsilon, rms| Operator::SkipNorm(SkipNorm { epsilon, rms });
     let name = "SkipLayerNormalization";
-    assert_eq!(of(node("n", name, &skip, &["y"])), Operator::Custom(elementwise));
-    let sum = Custom { like: vec![Some(0), None, None, Some(0)], effects: Effects::Unknown };
-    assert_eq!(of(node("n", name, &skip, &["y", "", "", "s"])), Operator::Custom(sum));
+    assert_eq!(of(node("n", name, &skip, &["y"])), norm(1e-12, false));
+    let simplified = node("n", "SkipSimplifiedLayerNormalization", &skip, &["y"]);
+    assert_eq!(of(simplified.with(float("epsilon", 0.5))), norm(0.5, true));
     assert_eq!(of(node("n", "FusedMatMul", &["x", "x"], &["y"])), Operator::MatMul);
-    let crossed = node("n", "FusedMatMul", &["x", "x"], &["y"]).with(int("transA", 1));
-    assert_eq!(of(crossed), Operator::Custom(Custom::default()));
+    let crossed = node("n", "FusedMatMul", &["x", "x"], &["y"]);
+    let turned =
+        FusedMatMul { transpose_a: true, transpose_b: false, alpha: 0.5, activation: None };
+    let both = crossed.clone().with(int("transA", 1)).with(float("alpha", 0.5));
+    assert_eq!(of(both), Operator::FusedMatMul(turned));
+    let batch = crossed.with(int("transBatchA", 1));
+    assert_eq!(of(batch), Operator::Custom(Custom::default()));
     // The second operand of two is behind the scale and the zero point of the first.
     let add = node("n", "QLinearAdd", &["x", "s", "z", "w", "s", "z", "s", "z"], &["y"]);
     let add = NodeProto { domain: Some("com.microsoft".to_owned()), ..add };
     let inputs = ["x", "s", "z", "w"].map(row).to_vec();
     let model = accepted(&model(17, graph(inputs, vec![row("y")], vec![add])));
     let node = &model.body.nodes[0];
-    assert_eq!(node.operator, other);
+    assert_eq!(node.operator, Operator::Binary(Binary::QuantizedAdd));
     assert_eq!(node.inputs[1], Some(model.body.inputs[3]));
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use plimsoll_graph::Dtype;
 use plimsoll_model::{
-    Axis, Content, Model, ModelNode, Operator, Origin, Reduce, Reduction, Tensor, Unary,
+    Axis, Content, Gemm, Model, ModelNode, Operator, Origin, Reduce, Reduction, Tensor, Unary,
 };
 use plimsoll_onnx::load;
 use plimsoll_onnx::testing::{encode, samples};
@@ -60,7 +60,8 @@ fn the_network_is_read() {
     let weights = tensor(&model, "block.1.weight");
     assert_eq!((weights.origin, &weights.content), (Origin::Stored, &None));
     let classifier = node(&model, "classifier");
-    assert_eq!(classifier.operator, Operator::Gemm { transpose_a: false, transpose_b: true });
+    let gemm = Gemm { transpose_b: true, ..Gemm::default() };
+    assert_eq!(classifier.operator, Operator::Gemm(gemm));
     assert_eq!(inputs(&model, classifier), ["flat", "classifier.weight", "classifier.bias"]);
 }
 
@@ -96,7 +97,7 @@ fn functions_are_put_in_place() {
     assert_eq!(inputs(&model, &model.body.nodes[0]), ["in", "factor"]);
     assert_eq!(inputs(&model, &model.body.nodes[1]), ["scaled"]);
     assert_eq!(inputs(&model, &model.body.nodes[2]), ["between", "b/factor"]);
-    assert_eq!(model.body.nodes[1].operator, Operator::Unary(Unary::Other));
+    assert_eq!(model.body.nodes[1].operator, Operator::Unary(Unary::Relu));
     // The default of the attribute, and what the call says.
     assert_eq!(tensor(&model, "factor").content, Some(Content::Floats(vec![2.0])));
     assert_eq!(tensor(&model, "b/factor").content, Some(Content::Floats(vec![3.0])));
@@ -130,8 +131,12 @@ fn attributes_of_old_become_operands() {
     assert_eq!(of("squeeze"), ["left", "squeeze:axes"]);
     assert_eq!(of("best"), ["plane", "best:k"]);
     assert_eq!(ints("best:k"), [2]);
-    assert_eq!(node(&model, "best").operator, Operator::TopK { axis: -1 });
-    let fill = Operator::Fill { dtype: Dtype::F32, value: 1.0 };
+    assert_eq!(
+        node(&model, "best").operator,
+        Operator::TopK { axis: -1, largest: true, sorted: true }
+    );
+    let bits = u128::from(1f32.to_bits());
+    let fill = Operator::Fill { dtype: Dtype::F32, value: 1.0, bits };
     assert_eq!(node(&model, "fill").operator, fill);
 }
 

@@ -141,7 +141,7 @@ fn from_elements(
         Operator::Variadic(variadic) => reduce::across(reduction(*variadic), operands, target),
         Operator::Where => elementwise::choice(operands, target),
         Operator::Clip => elementwise::clip(operands, target),
-        Operator::Cast(_) | Operator::CastLike => elementwise::cast(operands, target),
+        Operator::Cast { .. } | Operator::CastLike(_) => elementwise::cast(operands, target),
         Operator::Dropout => {
             let trains = operands.fact(2).is_some()
                 && operands.scalar(2).and_then(|number| number.truth()) != Some(false);
@@ -173,64 +173,72 @@ fn from_elements(
         | Operator::Shape { .. }
         | Operator::Size
         | Operator::Split { .. } => None,
-        // The model does not say all of what these do: which diagonal or triangle, with what
-        // padding, how updates combine, which extreme.
-        Operator::EyeLike(_)
-        | Operator::Trilu
-        | Operator::Pad
+        // These could be reckoned with; no shape of a model that was seen needs them.
+        Operator::EyeLike { .. }
+        | Operator::Trilu { .. }
+        | Operator::Pad(_)
         | Operator::CenterCropPad(_)
         | Operator::ScatterElements { .. }
-        | Operator::ScatterNd
-        | Operator::TensorScatter
-        | Operator::ArgReduce { .. }
-        | Operator::Cumulate { .. }
+        | Operator::ScatterNd(_)
+        | Operator::TensorScatter { .. }
+        | Operator::ArgReduce(_)
+        | Operator::Cumulate(_)
         | Operator::TopK { .. } => None,
         // No shape is reckoned with these.
         Operator::BitCast(_)
         | Operator::Quantize(_)
         | Operator::Dequantize(_)
         | Operator::DynamicQuantize
+        | Operator::QuantizedUnary(_)
         | Operator::Random { .. }
         | Operator::RandomLike(_)
-        | Operator::Bernoulli(_)
+        | Operator::Bernoulli { .. }
         | Operator::Multinomial { .. }
         | Operator::SignalWindow(_)
         | Operator::DepthToSpace { .. }
         | Operator::SpaceToDepth { .. }
-        | Operator::ReverseSequence
+        | Operator::ReverseSequence { .. }
         | Operator::Unique { .. }
-        | Operator::NonMaxSuppression
+        | Operator::NonMaxSuppression { .. }
         | Operator::MatMul
+        | Operator::FusedMatMul(_)
+        | Operator::DynamicQuantizedMatMul
         | Operator::MatMulInteger
         | Operator::QuantizedMatMul
-        | Operator::Gemm { .. }
+        | Operator::Gemm(_)
+        | Operator::FusedGemm { .. }
         | Operator::Einsum { .. }
         | Operator::Conv(_)
+        | Operator::FusedConv(_)
         | Operator::ConvInteger(_)
         | Operator::QuantizedConv(_)
         | Operator::ConvTranspose { .. }
-        | Operator::DeformConv(_)
-        | Operator::CausalConv
+        | Operator::DeformConv { .. }
+        | Operator::CausalConv(_)
         | Operator::Pool(_)
-        | Operator::GlobalPool
+        | Operator::QuantizedPool(_)
+        | Operator::GlobalPool(_)
+        | Operator::QuantizedGlobalPool(_)
         | Operator::MaxUnpool(_)
         | Operator::Col2Im(_)
-        | Operator::RoiAlign { .. }
-        | Operator::GridSample
-        | Operator::AffineGrid
+        | Operator::RoiAlign(_)
+        | Operator::MaxRoiPool { .. }
+        | Operator::GridSample(_)
+        | Operator::AffineGrid { .. }
         | Operator::Resize(_)
-        | Operator::Softmax
-        | Operator::BatchNorm
-        | Operator::LayerNorm { .. }
-        | Operator::Norm
-        | Operator::LocalNorm
+        | Operator::Softmax(_)
+        | Operator::BatchNorm(_)
+        | Operator::LayerNorm(_)
+        | Operator::Norm(_)
+        | Operator::SkipNorm(_)
+        | Operator::LocalNorm(_)
         | Operator::Recurrent(_)
         | Operator::Attention(_)
-        | Operator::RotaryEmbedding
+        | Operator::RotaryEmbedding(_)
         | Operator::Fourier { .. }
         | Operator::ShortFourier { .. }
         | Operator::MelWeights(_)
-        | Operator::Loss { .. }
+        | Operator::Loss(_)
         | Operator::Det
         | Operator::Custom(_) => None,
         // These follow from their bodies.

@@ -67,7 +67,15 @@ fn folded(function: Reduction, group: &[Number], dtype: Dtype) -> Option<Number>
         (Reduction::Mean, _) if group.len().is_power_of_two() => {
             whole_sum(group, dtype).map(|sum| Number::Float(sum / group.len() as f64))
         }
-        (Reduction::Mean | Reduction::Other, _) => None,
+        (
+            Reduction::Mean
+            | Reduction::L1
+            | Reduction::L2
+            | Reduction::LogSum
+            | Reduction::LogSumExp
+            | Reduction::SumSquare,
+            _,
+        ) => None,
     }
 }
 

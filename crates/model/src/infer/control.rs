@@ -124,7 +124,7 @@ impl Engine<'_> {
         iteration: &Iteration,
         order: &Order,
     ) -> Result<Vec<Fact>, ShapeError> {
-        let Iteration { body, sequences, input_axes, output_axes } = iteration;
+        let Iteration { body, sequences, input_axes, output_axes, .. } = iteration;
         let Some(count) = node.inputs.len().checked_sub(*sequences) else {
             return Err(fault_of(
                 node,

@@ -109,7 +109,7 @@ fn varies_by_itself(node: &ModelNode, facts: &[Fact]) -> bool {
     match node.operator {
         Operator::Random { .. }
         | Operator::RandomLike(_)
-        | Operator::Bernoulli(_)
+        | Operator::Bernoulli { .. }
         | Operator::Multinomial { .. }
         | Operator::Custom(_) => true,
         Operator::Dropout => node.inputs.get(2).copied().flatten().is_some_and(|training| {

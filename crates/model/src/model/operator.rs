@@ -1,11 +1,35 @@
-//! Operators: what a node computes, as far as types and shapes depend on it.
+//! Operators: what a node computes, with every attribute that it depends on.
 //!
 //! Operands are numbered as in the newest edition of ONNX's operators; what older editions have
 //! as attributes an importer makes into stored operands. Axes may be negative, counting from the
 //! end, until the rank is known.
 
+mod along;
+mod elements;
+mod images;
+mod larger;
+mod layout;
+mod made;
+mod windows;
+
 use plimsoll_graph::Dtype;
 
+pub use self::along::{
+    ArgReduce, BatchNorm, Cumulate, LayerNorm, LocalNorm, Norm, Reduce, Reduction, RowFunction,
+    SkipNorm, Softmax,
+};
+pub use self::elements::{Binary, Conversion, Quantization, Rounding, Unary, Variadic};
+pub use self::images::{
+    Beyond, Coordinates, GridSample, Interpolation, Nearest, Resize, RoiAlign, RoiPooling,
+    Sampling, Sizing,
+};
+pub use self::larger::{
+    Attention, Cell, Direction, FusedConv, FusedMatMul, Gemm, Loss, LossReduction, Recurrence,
+    RotaryEmbedding, Scores,
+};
+pub use self::layout::{DepthOrder, PadMode, Update};
+pub use self::made::{Distribution, Random, SignalWindow, WindowForm};
+pub use self::windows::{Convolution, GlobalPooling, Padding, Pool, Pooling, Windows};
 use super::Body;
 
 /// What a node computes.
@@ -23,17 +47,24 @@ pub enum Operator {
     /// `x, least?, most?`.
     Clip,
     /// Converted to a type.
-    Cast(Dtype),
+    Cast {
+        /// Which.
+        to: Dtype,
+        /// How.
+        conversion: Conversion,
+    },
     /// `x, like`: converted to the type of the second.
-    CastLike,
+    CastLike(Conversion),
     /// The same bits as elements of another type; the last dim changes if the widths differ.
     BitCast(Dtype),
     /// `x, scale, zero?`: to the type of the zero point, else the given one, else `u8`.
-    Quantize(Option<Dtype>),
+    Quantize(Quantization),
     /// `x, scale, zero?`: to the given type, else that of the scale.
-    Dequantize(Option<Dtype>),
+    Dequantize(Quantization),
     /// `x` to `y: u8, scale, zero`.
     DynamicQuantize,
+    /// `x, scale, zero, y scale, y zero`: a function of what is quantized.
+    QuantizedUnary(Unary),
     /// `x, ratio?, training?` to `y, mask?`.
     Dropout,
     /// The same.
@@ -44,33 +75,47 @@ pub enum Operator {
     Fill {
         /// The type.
         dtype: Dtype,
-        /// The value.
+        /// The value, as far as it is reckoned with: not a number for types of which nobody does.
         value: f64,
+        /// The bits of one element, the lowest first.
+        bits: u128,
     },
     /// `start, limit, delta`.
     Range,
     /// The shape of the operand with ones on a diagonal.
-    EyeLike(Option<Dtype>),
+    EyeLike {
+        /// The type, if it is not that of the operand.
+        dtype: Option<Dtype>,
+        /// Which diagonal: 0 is the main one, those above it are positive.
+        k: i64,
+    },
     /// Random numbers of a shape.
     Random {
-        /// The type.
-        dtype: Dtype,
+        /// Which.
+        random: Random,
         /// The shape.
         dims: Vec<u64>,
     },
-    /// Random numbers in the shape of the operand.
-    RandomLike(Option<Dtype>),
+    /// Random numbers in the shape of the operand, and in its type if none is said.
+    RandomLike(Random),
     /// A 0 or a 1 for each element, which is how likely the 1 is.
-    Bernoulli(Option<Dtype>),
+    Bernoulli {
+        /// The type, if it is not that of the operand.
+        dtype: Option<Dtype>,
+        /// What random numbers begin with, where it is said.
+        seed: Option<f32>,
+    },
     /// `logits [batch, classes]`: so many samples of each row.
     Multinomial {
         /// The type.
         dtype: Dtype,
         /// How many.
         samples: u64,
+        /// What random numbers begin with, where it is said.
+        seed: Option<f32>,
     },
     /// `length`: a window of signal processing.
-    SignalWindow(Dtype),
+    SignalWindow(SignalWindow),
 
     // About shapes.
     /// The dims from one axis to before another, as `i64`.
@@ -117,23 +162,33 @@ pub enum Operator {
     /// `x, repeats`.
     Tile,
     /// `x, pads, value?, axes?`.
-    Pad,
+    Pad(PadMode),
     /// `x, dims`: cropped or padded to these lengths of these axes, or of all.
     CenterCropPad(Option<Vec<i64>>),
     /// Blocks of channels become blocks of pixels.
     DepthToSpace {
         /// Their size.
         block: u64,
+        /// Which channels they are.
+        order: DepthOrder,
     },
     /// Blocks of pixels become channels.
     SpaceToDepth {
         /// Their size.
         block: u64,
     },
-    /// `x, lengths`: parts reversed.
-    ReverseSequence,
+    /// `x, lengths`: the first so many elements of each batch reversed.
+    ReverseSequence {
+        /// The axis of batches, 0 or 1.
+        batch_axis: i64,
+        /// The axis along which they are reversed, the other one.
+        time_axis: i64,
+    },
     /// `x, k?`: a triangle of a matrix, the rest zero.
-    Trilu,
+    Trilu {
+        /// Whether it is the upper one.
+        upper: bool,
+    },
 
     // At computed places.
     /// `x, indices`: slices of an axis.
@@ -155,11 +210,18 @@ pub enum Operator {
     ScatterElements {
         /// Which axis.
         axis: i64,
+        /// What an update does.
+        update: Update,
     },
     /// `x, indices, updates`.
-    ScatterNd,
-    /// `past, update, places?`: a cache with a slice replaced.
-    TensorScatter,
+    ScatterNd(Update),
+    /// `past, update, places?`: a cache with a slice replaced, from 0 on without places.
+    TensorScatter {
+        /// Along which axis.
+        axis: i64,
+        /// Whether it goes on at the beginning behind the end.
+        circular: bool,
+    },
     /// `indices, depth, values`.
     OneHot {
         /// Where the new axis is.
@@ -176,28 +238,43 @@ pub enum Operator {
     Unique {
         /// Which axis.
         axis: Option<i64>,
+        /// Whether they are sorted, not in the order of the input.
+        sorted: bool,
     },
     /// `x, k` to `values, indices`.
     TopK {
         /// Which axis.
         axis: i64,
+        /// Of the largest, not the smallest.
+        largest: bool,
+        /// Whether they are sorted.
+        sorted: bool,
     },
     /// `boxes [batch, n, 4], scores [batch, classes, n], most?, iou?, score?` to `[count, 3]`.
-    NonMaxSuppression,
+    NonMaxSuppression {
+        /// Whether boxes are their middles and sizes, not two corners.
+        centered: bool,
+    },
 
     // Products.
     /// As numpy's.
     MatMul,
+    /// `a, b`: transposed first, and with what follows.
+    FusedMatMul(FusedMatMul),
+    /// `a, b, scale, zero?, bias?`: `a` is quantized first, as by [`DynamicQuantize`](Self::DynamicQuantize).
+    DynamicQuantizedMatMul,
     /// `a, b, zero a?, zero b?` to `i32`.
     MatMulInteger,
     /// `a, scale, zero, b, scale, zero, scale, zero`.
     QuantizedMatMul,
     /// `a, b, c?`.
-    Gemm {
-        /// Whether `a` is transposed.
-        transpose_a: bool,
-        /// Whether `b` is.
-        transpose_b: bool,
+    Gemm(Gemm),
+    /// The same operands.
+    FusedGemm {
+        /// The product.
+        gemm: Gemm,
+        /// What follows.
+        activation: Unary,
     },
     /// Any number of tensors.
     Einsum {
@@ -206,6 +283,8 @@ pub enum Operator {
     },
     /// `x, w, bias?`.
     Conv(Convolution),
+    /// `x, w, bias?, more?`.
+    FusedConv(Box<FusedConv>),
     /// `x, w, zero x?, zero w?` to `i32`.
     ConvInteger(Convolution),
     /// `x, scale, zero, w, scale, zero, scale, zero, bias?`.
@@ -220,31 +299,47 @@ pub enum Operator {
         output_dims: Option<Vec<u64>>,
     },
     /// `x, w, offset, bias?, mask?`.
-    DeformConv(Convolution),
+    DeformConv {
+        /// The windows.
+        conv: Convolution,
+        /// How many groups of channels have offsets of their own.
+        offset_groups: u64,
+    },
     /// `x, w, bias?, past?` to `y, present?`: a causal convolution along the last axis with the
-    /// state that it goes on with.
-    CausalConv,
+    /// state that it goes on with, and with what follows.
+    CausalConv(Option<Unary>),
 
     // Windows and images.
     /// `x` to `y, indices?`.
     Pool(Pool),
+    /// `x, scale, zero, y scale, y zero`.
+    QuantizedPool(Pool),
     /// Every axis but batch and channels becomes 1.
-    GlobalPool,
+    GlobalPool(GlobalPooling),
+    /// `x, scale, zero, y scale, y zero`.
+    QuantizedGlobalPool(GlobalPooling),
     /// `x, indices, dims?`.
     MaxUnpool(Windows),
     /// `x, image dims, block dims`.
     Col2Im(Windows),
     /// `x, rois, batches`.
-    RoiAlign {
+    RoiAlign(RoiAlign),
+    /// `x, rois [n, 5]`: the largest of each bin, of the image that the first number of a region says.
+    MaxRoiPool {
         /// Height of the output.
         height: u64,
         /// Width of the output.
         width: u64,
+        /// From coordinates of regions to those of the input.
+        spatial_scale: f32,
     },
     /// `x, grid`.
-    GridSample,
+    GridSample(GridSample),
     /// `theta, size`.
-    AffineGrid,
+    AffineGrid {
+        /// Whether -1 and 1 are the middles of the outermost elements, not their edges.
+        align_corners: bool,
+    },
     /// `x, roi?, scales?, dims?`.
     Resize(Resize),
 
@@ -252,38 +347,29 @@ pub enum Operator {
     /// `x, axes?`.
     Reduce(Reduce),
     /// Positions of extremes.
-    ArgReduce {
-        /// Along which axis.
-        axis: i64,
-        /// Whether it stays, as a dim of 1.
-        keep_dims: bool,
-    },
+    ArgReduce(ArgReduce),
     /// `x, axis`: running sums or products.
-    Cumulate {
-        /// Whether an element is not part of its own sum.
-        exclusive: bool,
-    },
-    /// In the type and shape of the operand, row by row along an axis: softmax, hardmax.
-    Softmax,
+    Cumulate(Cumulate),
+    /// In the type and shape of the operand, row by row.
+    Softmax(Softmax),
     /// `x, scale, bias, mean, variance` to `y, mean?, variance?`.
-    BatchNorm,
+    BatchNorm(BatchNorm),
     /// `x, scale, bias?` to `y, mean?, inverse deviation?`.
-    LayerNorm {
-        /// The first axis that is normalised over.
-        axis: i64,
-    },
-    /// `x, …` in its type and shape: instance, group and RMS norms, norms along an axis.
-    Norm,
+    LayerNorm(LayerNorm),
+    /// `x, …` in its type and shape.
+    Norm(Norm),
+    /// `x, skip, scale, shift?, bias?` to `y, mean?, inverse deviation?, sum?`.
+    SkipNorm(SkipNorm),
     /// `x` in its type and shape, where an element depends on channels beside it.
-    LocalNorm,
+    LocalNorm(LocalNorm),
 
     // Larger ones.
     /// `x, w, r, b?, lengths?, h?, c?, p?` to `y?, h?, c?`.
     Recurrent(Recurrence),
     /// `q, k, v, mask?, past k?, past v?, …` to `y, present k?, present v?, scores?`.
     Attention(Attention),
-    /// `x, …`: turned by angles of positions, in its type and shape.
-    RotaryEmbedding,
+    /// `x, cosines, sines, positions?`: turned by angles of positions, in its type and shape.
+    RotaryEmbedding(RotaryEmbedding),
     /// `x, length?, axis?`: one transform along an axis.
     Fourier {
         /// Whether only half of the spectrum is kept.
@@ -299,10 +385,7 @@ pub enum Operator {
     /// `bins, length, rate, low, high`.
     MelWeights(Dtype),
     /// `scores, labels, weights?` to `loss, log probabilities?`.
-    Loss {
-        /// Whether the losses are reduced to one.
-        reduced: bool,
-    },
+    Loss(Loss),
     /// The determinants of matrices.
     Det,
 
@@ -320,194 +403,12 @@ pub enum Operator {
     Custom(Custom),
 }
 
-/// Functions of one element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it all")]
-pub enum Unary {
-    Abs,
-    Ceil,
-    Floor,
-    Neg,
-    Not,
-    Reciprocal,
-    Round,
-    Sign,
-    Sqrt,
-    /// To `bool`: whether it is not a number, or infinite.
-    Test,
-    /// Any other of which nothing but the type and the shape has to be known.
-    Other,
-}
-
-/// Functions of two elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it all")]
-pub enum Binary {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    /// With the sign of the divisor, or, as in C, with that of the dividend.
-    Mod {
-        as_in_c: bool,
-    },
-    Pow,
-    And,
-    Or,
-    Xor,
-    Equal,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-    /// In the type of the first, whose shape is that of the output too.
-    Prelu,
-    /// Any other, in the type of the first.
-    Other,
-}
-
-/// Functions of any number of elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it all")]
-pub enum Variadic {
-    Max,
-    Min,
-    Sum,
-    Mean,
-}
-
-/// How windows lie on the axes behind batch and channels. Empty lists mean 1s and 0s.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Windows {
-    /// The lengths of a window; empty if they follow from the weights.
-    pub kernel: Vec<u64>,
-    /// From one window to the next.
-    pub strides: Vec<u64>,
-    /// From one element of a window to the next.
-    pub dilations: Vec<u64>,
-    /// What is added at the edges.
-    pub padding: Padding,
-}
-
-/// What is added at the edges.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Padding {
-    /// At the beginning of every axis, then at the end of every axis.
-    Given(Vec<i64>),
-    /// As much as makes the output as long as the input over the stride; the odd one at the end.
-    SameUpper,
-    /// The same with the odd one at the beginning.
-    SameLower,
-    /// Nothing.
-    Valid,
-}
-
-impl Default for Padding {
-    fn default() -> Self {
-        Padding::Given(Vec::new())
+impl Operator {
+    /// Converted to a type, as it is if nothing else is said.
+    #[must_use]
+    pub fn cast(to: Dtype) -> Self {
+        Operator::Cast { to, conversion: Conversion::default() }
     }
-}
-
-/// A convolution.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Convolution {
-    /// How its windows lie.
-    pub windows: Windows,
-    /// How many groups of channels there are, at least 1.
-    pub group: u64,
-}
-
-impl Default for Convolution {
-    fn default() -> Self {
-        Convolution { windows: Windows::default(), group: 1 }
-    }
-}
-
-/// A pooling.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pool {
-    /// Of what.
-    pub pooling: Pooling,
-    /// How its windows lie.
-    pub windows: Windows,
-    /// Whether a window that is cut off at the end counts.
-    pub ceil: bool,
-}
-
-/// What is made of a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it all")]
-pub enum Pooling {
-    Max,
-    Average,
-    Lp,
-}
-
-/// An interpolation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Resize {
-    /// The axes that scales or dims are given for; `None` for all.
-    pub axes: Option<Vec<i64>>,
-    /// What dims mean.
-    pub sizing: Sizing,
-    /// Whether scales apply to the region of interest, not to the whole axis.
-    pub crops: bool,
-}
-
-/// What the dims of an interpolation mean.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sizing {
-    /// What they say.
-    #[default]
-    Exact,
-    /// At most, with the proportions kept.
-    NotLarger,
-    /// At least, with the proportions kept.
-    NotSmaller,
-}
-
-/// A reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reduce {
-    /// To what.
-    pub function: Reduction,
-    /// Whether axes stay, as dims of 1.
-    pub keep_dims: bool,
-    /// Whether no axes mean none; otherwise all.
-    pub none_if_empty: bool,
-}
-
-/// What elements are reduced to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say it all")]
-pub enum Reduction {
-    Max,
-    Min,
-    Sum,
-    Mean,
-    Product,
-    /// Any other, in the type of the operand.
-    Other,
-}
-
-/// A recurrent layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Recurrence {
-    /// The length of the hidden state; `None` if it follows from the weights.
-    pub hidden: Option<u64>,
-    /// 1, or 2 for both ways.
-    pub directions: u64,
-    /// Whether the batch is the first axis, not the sequence.
-    pub batch_first: bool,
-}
-
-/// Attention in one kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Attention {
-    /// Heads of queries, where they are flattened into the last axis.
-    pub query_heads: u64,
-    /// Heads of keys and values, likewise.
-    pub key_heads: u64,
 }
 
 /// What runs if a condition holds, and if not.
@@ -529,6 +430,10 @@ pub struct Iteration {
     pub input_axes: Vec<i64>,
     /// The axis along which each collected result is put together.
     pub output_axes: Vec<i64>,
+    /// Of each sequence, whether it is gone through from the end.
+    pub input_reversed: Vec<bool>,
+    /// Of each collected result, whether it is put together from the end.
+    pub output_reversed: Vec<bool>,
 }
 
 /// An operator that is not ours.

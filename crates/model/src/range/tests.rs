@@ -63,7 +63,7 @@ impl Build {
     }
 
     fn exp(&mut self, x: TensorId) -> TensorId {
-        self.node(Operator::Unary(Unary::Other), &[x])
+        self.node(Operator::Unary(Unary::Exp), &[x])
     }
 
     /// The number of elements along an axis, as a list of one.
@@ -292,7 +292,7 @@ fn other_steps_at_some_size_are_an_error() {
         let node = ModelNode {
             name: name.to_owned(),
             kind: String::new(),
-            operator: Operator::Unary(Unary::Other),
+            operator: Operator::Unary(Unary::Exp),
             inputs: vec![Some(x)],
             outputs: vec![Some(output)],
         };

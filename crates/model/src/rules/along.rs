@@ -8,7 +8,7 @@ use super::operands::{
     Facts, axes_in, check_broadcasts_to, check_length, is_empty, like, list, made, operand,
     optional,
 };
-use crate::model::Reduce;
+use crate::model::{LayerNorm, Reduce};
 
 /// `x, axes?`.
 pub(super) fn reduce(inputs: &Inputs<'_>, reduce: Reduce) -> Facts {
@@ -77,17 +77,23 @@ pub(super) fn batch_norm(inputs: &Inputs<'_>) -> Facts {
 }
 
 /// `x, scale, bias?` to `y, mean?, inverse deviation?`.
-pub(super) fn layer_norm(inputs: &Inputs<'_>, axis: i64) -> Facts {
+pub(super) fn layer_norm(inputs: &Inputs<'_>, norm: LayerNorm) -> Facts {
     let x = operand(inputs, 0)?;
     if let Some(dims) = x.dims() {
         [1, 2].iter().try_for_each(|index| check_broadcasts_to(inputs, *index, dims))?;
     }
-    let mut statistics = Fact { dtype: Some(Dtype::F32), ..like(x) };
+    let mut statistics = Fact { dtype: Some(norm.stash), ..like(x) };
     if let Some(shape) = &mut statistics.shape {
-        let axis = axis_of(axis, shape.0.len())?;
+        let axis = axis_of(norm.axis, shape.0.len())?;
         shape.0[axis..].fill(Dim::Known(1));
     }
     Ok(vec![like(x), statistics.clone(), statistics])
+}
+
+/// `x, skip, scale, shift?, bias?` to `y, mean?, inverse deviation?, sum?`.
+pub(super) fn skip_norm(inputs: &Inputs<'_>) -> Facts {
+    let x = operand(inputs, 0)?;
+    Ok(vec![like(x), Fact::default(), Fact::default(), like(x)])
 }
 
 #[cfg(test)]

@@ -24,17 +24,8 @@ pub(super) fn cast_like(inputs: &Inputs<'_>) -> Facts {
 
 pub(super) fn unary(function: Unary, inputs: &Inputs<'_>) -> Facts {
     match function {
-        Unary::Test => cast(inputs, Some(Dtype::Bool)),
-        Unary::Abs
-        | Unary::Ceil
-        | Unary::Floor
-        | Unary::Neg
-        | Unary::Not
-        | Unary::Reciprocal
-        | Unary::Round
-        | Unary::Sign
-        | Unary::Sqrt
-        | Unary::Other => same(inputs),
+        Unary::IsInf { .. } | Unary::IsNan => cast(inputs, Some(Dtype::Bool)),
+        _ => same(inputs),
     }
 }
 
@@ -45,7 +36,15 @@ pub(super) fn binary(function: Binary, inputs: &Inputs<'_>) -> Facts {
         Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Mod { .. } => {
             a.dtype.or(b.dtype)
         }
-        Binary::Pow | Binary::Other => a.dtype,
+        Binary::Pow
+        | Binary::BitwiseAnd
+        | Binary::BitwiseOr
+        | Binary::BitwiseXor
+        | Binary::ShiftLeft
+        | Binary::ShiftRight
+        | Binary::AddGelu { .. }
+        | Binary::QuantizedAdd
+        | Binary::QuantizedMul => a.dtype,
         Binary::And
         | Binary::Or
         | Binary::Xor

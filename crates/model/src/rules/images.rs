@@ -70,7 +70,7 @@ pub(super) fn resize(inputs: &Inputs<'_>, resize: &Resize) -> Facts {
     let from: Vec<Dim> = axes.iter().map(|axis| shape.0[*axis].clone()).collect();
     let to = match (given(2), given(3)) {
         (_, Some(wanted)) => sized(&from, wanted, resize.sizing)?,
-        (Some(scales), None) if resize.crops => cropped(&from, scales, given(1))?,
+        (Some(scales), None) if resize.crops() => cropped(&from, scales, given(1))?,
         (Some(scales), None) => scaled(&from, scales)?,
         (None, None) => return Err("neither scales nor dims".to_owned()),
     };

@@ -8,12 +8,12 @@ use super::operands::{Facts, dim_in, dims_of_rank, length, like, made, operand, 
 use crate::model::{Attention, Custom, Recurrence};
 
 /// `x, w, r, …` to `y?, h?, c?`.
-pub(super) fn recurrent(inputs: &Inputs<'_>, layer: Recurrence) -> Facts {
+pub(super) fn recurrent(inputs: &Inputs<'_>, layer: &Recurrence) -> Facts {
     let (x, weights) = (operand(inputs, 0)?, operand(inputs, 2)?);
     let dims = dims_of_rank(x, 3)?;
     let given = layer.hidden.map_or(Dim::Unknown, Dim::Known);
     let hidden = same(&dims_of_rank(weights, 3)?[2], &given)?;
-    let ways = Dim::Known(layer.directions);
+    let ways = Dim::Known(layer.directions());
     check_weights(inputs, &dims[2], &ways)?;
     let (all, last) = if layer.batch_first {
         let (batch, steps) = (&dims[0], &dims[1]);

@@ -20,9 +20,9 @@ mod types;
 mod views;
 mod windows;
 
-use plimsoll_graph::Fact;
+use plimsoll_graph::{Dtype, Fact};
 
-use crate::model::Operator;
+use crate::model::{LossReduction, Operator};
 
 /// The inputs of a node: what is known of each, `None` for an operand that is absent.
 pub(crate) type Inputs<'a> = [Option<&'a Fact>];
@@ -30,6 +30,7 @@ pub(crate) type Inputs<'a> = [Option<&'a Fact>];
 /// What is known of each output, without elements; the error says what does not fit.
 ///
 /// Control flow is not for here: it follows from its bodies.
+#[allow(clippy::too_many_lines, reason = "a table with a line for each operator")]
 pub(crate) fn outputs(
     operator: &Operator,
     inputs: &Inputs<'_>,
@@ -42,31 +43,35 @@ pub(crate) fn outputs(
         Operator::Variadic(_) => elementwise::variadic(inputs),
         Operator::Where => elementwise::choice(inputs),
         Operator::Clip => elementwise::clip(inputs),
-        Operator::Cast(dtype) => elementwise::cast(inputs, Some(*dtype)),
-        Operator::CastLike => elementwise::cast_like(inputs),
+        Operator::Cast { to, .. } => elementwise::cast(inputs, Some(*to)),
+        Operator::CastLike(_) => elementwise::cast_like(inputs),
         Operator::BitCast(dtype) => elementwise::bit_cast(inputs, *dtype),
-        Operator::Quantize(dtype) => elementwise::quantize(inputs, *dtype),
-        Operator::Dequantize(dtype) => elementwise::dequantize(inputs, *dtype),
+        Operator::Quantize(quantization) => elementwise::quantize(inputs, quantization.dtype),
+        Operator::Dequantize(quantization) => elementwise::dequantize(inputs, quantization.dtype),
         Operator::DynamicQuantize => elementwise::dynamic_quantize(inputs),
         Operator::Dropout => elementwise::dropout(inputs),
         Operator::Identity
-        | Operator::ReverseSequence
-        | Operator::Trilu
-        | Operator::TensorScatter
-        | Operator::Cumulate { .. }
-        | Operator::Softmax
-        | Operator::Norm
-        | Operator::LocalNorm
-        | Operator::RotaryEmbedding => elementwise::same(inputs),
+        | Operator::QuantizedUnary(_)
+        | Operator::ReverseSequence { .. }
+        | Operator::Trilu { .. }
+        | Operator::TensorScatter { .. }
+        | Operator::Cumulate(_)
+        | Operator::Softmax(_)
+        | Operator::Norm(_)
+        | Operator::LocalNorm(_)
+        | Operator::RotaryEmbedding(_) => elementwise::same(inputs),
 
         Operator::Fill { dtype, .. } => fill::fill(inputs, *dtype),
         Operator::Range => fill::range(inputs),
-        Operator::EyeLike(dtype) | Operator::RandomLike(dtype) | Operator::Bernoulli(dtype) => {
+        Operator::EyeLike { dtype, .. } | Operator::Bernoulli { dtype, .. } => {
             fill::shaped_like(inputs, *dtype)
         }
-        Operator::Random { dtype, dims } => Ok(fill::random(*dtype, dims)),
-        Operator::Multinomial { dtype, samples } => fill::multinomial(inputs, *dtype, *samples),
-        Operator::SignalWindow(dtype) => fill::signal_window(inputs, *dtype),
+        Operator::RandomLike(random) => fill::shaped_like(inputs, random.dtype),
+        Operator::Random { random, dims } => {
+            Ok(fill::random(random.dtype.unwrap_or(Dtype::F32), dims))
+        }
+        Operator::Multinomial { dtype, samples, .. } => fill::multinomial(inputs, *dtype, *samples),
+        Operator::SignalWindow(window) => fill::signal_window(inputs, window.dtype),
         Operator::Shape { start, end } => fill::shape(inputs, *start, *end),
         Operator::Size => fill::size(inputs),
 
@@ -76,64 +81,70 @@ pub(crate) fn outputs(
         Operator::Flatten { axis } => views::flatten(inputs, *axis),
         Operator::Transpose(perm) => views::transpose(inputs, perm.as_deref()),
         Operator::Expand => views::expand(inputs),
-        Operator::DepthToSpace { block } => views::depth_to_space(inputs, *block),
+        Operator::DepthToSpace { block, .. } => views::depth_to_space(inputs, *block),
         Operator::SpaceToDepth { block } => views::space_to_depth(inputs, *block),
         Operator::Slice => parts::slice(inputs),
         Operator::Split { axis } => parts::split(inputs, *axis, outputs),
         Operator::Concat { axis } => parts::concat(inputs, *axis),
         Operator::Tile => parts::tile(inputs),
-        Operator::Pad => parts::pad(inputs),
+        Operator::Pad(_) => parts::pad(inputs),
         Operator::CenterCropPad(axes) => parts::center_crop_pad(inputs, axes.as_deref()),
 
         Operator::Gather { axis } => places::gather(inputs, *axis),
         Operator::GatherElements { axis } => places::gather_elements(inputs, *axis),
         Operator::GatherNd { batch_dims } => places::gather_nd(inputs, *batch_dims),
-        Operator::ScatterElements { axis } => places::scatter_elements(inputs, *axis),
-        Operator::ScatterNd => places::scatter_nd(inputs),
+        Operator::ScatterElements { axis, .. } => places::scatter_elements(inputs, *axis),
+        Operator::ScatterNd(_) => places::scatter_nd(inputs),
         Operator::OneHot { axis } => places::one_hot(inputs, *axis),
         Operator::NonZero => places::non_zero(inputs),
         Operator::Compress { axis } => places::compress(inputs, *axis),
-        Operator::Unique { axis } => places::unique(inputs, *axis),
-        Operator::TopK { axis } => places::top_k(inputs, *axis),
-        Operator::NonMaxSuppression => places::non_max_suppression(inputs),
+        Operator::Unique { axis, .. } => places::unique(inputs, *axis),
+        Operator::TopK { axis, .. } => places::top_k(inputs, *axis),
+        Operator::NonMaxSuppression { .. } => places::non_max_suppression(inputs),
 
-        Operator::MatMul => products::matmul(inputs),
+        Operator::MatMul | Operator::DynamicQuantizedMatMul => products::matmul(inputs),
+        Operator::FusedMatMul(fused) => {
+            products::transposed_matmul(inputs, fused.transpose_a, fused.transpose_b)
+        }
         Operator::MatMulInteger => products::matmul_integer(inputs),
         Operator::QuantizedMatMul => products::quantized_matmul(inputs),
-        Operator::Gemm { transpose_a, transpose_b } => {
-            products::gemm(inputs, *transpose_a, *transpose_b)
+        Operator::Gemm(gemm) | Operator::FusedGemm { gemm, .. } => {
+            products::gemm(inputs, gemm.transpose_a, gemm.transpose_b)
         }
         Operator::Einsum { equation } => einsum::einsum(inputs, equation),
 
         Operator::Conv(conv) => windows::conv(inputs, conv, 2),
-        Operator::DeformConv(conv) => windows::conv(inputs, conv, 3),
+        Operator::FusedConv(fused) => windows::conv(inputs, &fused.conv, 2),
+        Operator::DeformConv { conv, .. } => windows::conv(inputs, conv, 3),
         Operator::ConvInteger(conv) => windows::conv_integer(inputs, conv),
         Operator::QuantizedConv(conv) => windows::quantized_conv(inputs, conv),
         Operator::ConvTranspose { conv, output_padding, output_dims } => {
             windows::conv_transpose(inputs, conv, output_padding, output_dims.as_deref())
         }
-        Operator::CausalConv => windows::causal_conv(inputs),
-        Operator::Pool(pool) => windows::pool(inputs, pool),
-        Operator::GlobalPool => windows::global_pool(inputs),
+        Operator::CausalConv(_) => windows::causal_conv(inputs),
+        Operator::Pool(pool) | Operator::QuantizedPool(pool) => windows::pool(inputs, pool),
+        Operator::GlobalPool(_) | Operator::QuantizedGlobalPool(_) => windows::global_pool(inputs),
         Operator::MaxUnpool(windows) => windows::max_unpool(inputs, windows),
         Operator::Col2Im(_) => windows::col2im(inputs),
 
-        Operator::RoiAlign { height, width } => images::roi_align(inputs, *height, *width),
-        Operator::GridSample => images::grid_sample(inputs),
-        Operator::AffineGrid => images::affine_grid(inputs),
+        Operator::RoiAlign(roi) => images::roi_align(inputs, roi.height, roi.width),
+        Operator::MaxRoiPool { height, width, .. } => images::roi_align(inputs, *height, *width),
+        Operator::GridSample(_) => images::grid_sample(inputs),
+        Operator::AffineGrid { .. } => images::affine_grid(inputs),
         Operator::Resize(resize) => images::resize(inputs, resize),
 
         Operator::Reduce(reduce) => along::reduce(inputs, *reduce),
-        Operator::ArgReduce { axis, keep_dims } => along::arg_reduce(inputs, *axis, *keep_dims),
-        Operator::BatchNorm => along::batch_norm(inputs),
-        Operator::LayerNorm { axis } => along::layer_norm(inputs, *axis),
+        Operator::ArgReduce(arg) => along::arg_reduce(inputs, arg.axis, arg.keep_dims),
+        Operator::BatchNorm(_) => along::batch_norm(inputs),
+        Operator::LayerNorm(norm) => along::layer_norm(inputs, *norm),
+        Operator::SkipNorm(_) => along::skip_norm(inputs),
 
-        Operator::Recurrent(layer) => larger::recurrent(inputs, *layer),
+        Operator::Recurrent(layer) => larger::recurrent(inputs, layer),
         Operator::Attention(attention) => larger::attention(inputs, *attention),
         Operator::Fourier { one_sided, inverse } => larger::fourier(inputs, *one_sided, *inverse),
         Operator::ShortFourier { one_sided } => larger::short_fourier(inputs, *one_sided),
         Operator::MelWeights(dtype) => larger::mel_weights(inputs, *dtype),
-        Operator::Loss { reduced } => larger::loss(inputs, *reduced),
+        Operator::Loss(loss) => larger::loss(inputs, loss.reduction != LossReduction::None),
         Operator::Det => larger::det(inputs),
 
         Operator::If(_) | Operator::Loop(_) | Operator::Scan(_) => Ok(Vec::new()),

@@ -12,6 +12,21 @@ pub(super) fn matmul(inputs: &Inputs<'_>) -> Facts {
     Ok(vec![made(a.dtype.or(b.dtype), multiplied(a, b)?)])
 }
 
+/// Of matrices that may be transposed first.
+pub(super) fn transposed_matmul(inputs: &Inputs<'_>, a: bool, b: bool) -> Facts {
+    let turned = |index, transpose: bool| -> Result<Fact, String> {
+        let mut fact = operand(inputs, index)?.clone();
+        if let Some([.., rows, columns]) = fact.shape.as_mut().map(|shape| &mut shape.0[..])
+            && transpose
+        {
+            std::mem::swap(rows, columns);
+        }
+        Ok(fact)
+    };
+    let (a, b) = (turned(0, a)?, turned(1, b)?);
+    Ok(vec![made(a.dtype.or(b.dtype), multiplied(&a, &b)?)])
+}
+
 /// `a, b, zero a?, zero b?`.
 pub(super) fn matmul_integer(inputs: &Inputs<'_>) -> Facts {
     let dims = multiplied(operand(inputs, 0)?, operand(inputs, 1)?)?;

@@ -26,9 +26,16 @@ pub(super) fn check(operator: &Operator, inputs: &Inputs<'_>) -> Result<(), Stri
             | Binary::LessOrEqual
             | Binary::Greater
             | Binary::GreaterOrEqual
-            | Binary::Prelu,
+            | Binary::Prelu
+            | Binary::BitwiseAnd
+            | Binary::BitwiseOr
+            | Binary::BitwiseXor
+            | Binary::QuantizedAdd
+            | Binary::QuantizedMul,
         )
-        | Operator::TensorScatter => one(inputs, &[0, 1]),
+        | Operator::TensorScatter { .. }
+        | Operator::MatMul
+        | Operator::FusedMatMul(_) => one(inputs, &[0, 1]),
         Operator::Variadic(_)
         | Operator::Concat { .. }
         | Operator::Einsum { .. }
@@ -36,18 +43,18 @@ pub(super) fn check(operator: &Operator, inputs: &Inputs<'_>) -> Result<(), Stri
         Operator::Where => truths(inputs, &[0]).and_then(|()| one(inputs, &[1, 2])),
         // Limits that older editions have as attributes are stored as `f32`.
         Operator::Clip => one_class(inputs, &[0, 1, 2]),
-        Operator::Pad => one_class(inputs, &[0, 2]).and_then(|()| whole(inputs, &[1, 3])),
-        // Others than ONNX's own multiply what is quantized, and have more operands.
-        Operator::MatMul if inputs.len() == 2 => one(inputs, &[0, 1]),
-        Operator::Gemm { .. } | Operator::Conv(_) | Operator::ConvTranspose { .. } => {
-            one(inputs, &[0, 1, 2])
-        }
-        Operator::DeformConv(_) => one(inputs, &[0, 1, 2, 3, 4]),
-        Operator::ScatterElements { .. } | Operator::ScatterNd => {
+        Operator::Pad(_) => one_class(inputs, &[0, 2]).and_then(|()| whole(inputs, &[1, 3])),
+        Operator::Gemm(_)
+        | Operator::FusedGemm { .. }
+        | Operator::Conv(_)
+        | Operator::ConvTranspose { .. } => one(inputs, &[0, 1, 2]),
+        Operator::FusedConv(_) => one(inputs, &[0, 1, 2, 3]),
+        Operator::DeformConv { .. } => one(inputs, &[0, 1, 2, 3, 4]),
+        Operator::ScatterElements { .. } | Operator::ScatterNd(_) => {
             one(inputs, &[0, 2]).and_then(|()| whole(inputs, &[1]))
         }
         Operator::Dequantize(_) => one(inputs, &[0, 2]),
-        Operator::BatchNorm => one(inputs, &[1, 2]).and_then(|()| one(inputs, &[3, 4])),
+        Operator::BatchNorm(_) => one(inputs, &[1, 2]).and_then(|()| one(inputs, &[3, 4])),
         Operator::Recurrent(_) => one(inputs, &[0, 1, 2, 3, 5, 6, 7]),
         Operator::Slice => one(inputs, &[1, 2, 3, 4]).and_then(|()| whole(inputs, &[1])),
         Operator::Fill { .. } => whole(inputs, &[0]),
@@ -63,25 +70,28 @@ pub(super) fn check(operator: &Operator, inputs: &Inputs<'_>) -> Result<(), Stri
         | Operator::GatherNd { .. }
         | Operator::TopK { .. }
         | Operator::Reduce(_)
-        | Operator::Cumulate { .. }
-        | Operator::Trilu
+        | Operator::Cumulate(_)
+        | Operator::Trilu { .. }
         | Operator::MaxUnpool(_) => whole(inputs, &[1]),
         Operator::Compress { .. } => truths(inputs, &[1]),
-        Operator::RoiAlign { .. } => one(inputs, &[0, 1]).and_then(|()| whole(inputs, &[2])),
+        Operator::RoiAlign(_) => one(inputs, &[0, 1]).and_then(|()| whole(inputs, &[2])),
         Operator::Resize(_) => whole(inputs, &[3]),
         Operator::Unary(_)
-        | Operator::Binary(Binary::Pow | Binary::Other)
-        | Operator::Cast(_)
-        | Operator::CastLike
+        | Operator::Binary(
+            Binary::Pow | Binary::ShiftLeft | Binary::ShiftRight | Binary::AddGelu { .. },
+        )
+        | Operator::QuantizedUnary(_)
+        | Operator::Cast { .. }
+        | Operator::CastLike(_)
         | Operator::BitCast(_)
         | Operator::Quantize(_)
         | Operator::DynamicQuantize
         | Operator::Dropout
         | Operator::Identity
-        | Operator::EyeLike(_)
+        | Operator::EyeLike { .. }
         | Operator::Random { .. }
         | Operator::RandomLike(_)
-        | Operator::Bernoulli(_)
+        | Operator::Bernoulli { .. }
         | Operator::Multinomial { .. }
         | Operator::SignalWindow(_)
         | Operator::Shape { .. }
@@ -90,33 +100,37 @@ pub(super) fn check(operator: &Operator, inputs: &Inputs<'_>) -> Result<(), Stri
         | Operator::Transpose(_)
         | Operator::DepthToSpace { .. }
         | Operator::SpaceToDepth { .. }
-        | Operator::ReverseSequence
+        | Operator::ReverseSequence { .. }
         | Operator::OneHot { .. }
         | Operator::NonZero
         | Operator::Unique { .. }
-        | Operator::NonMaxSuppression
-        | Operator::MatMul
+        | Operator::NonMaxSuppression { .. }
+        | Operator::DynamicQuantizedMatMul
         | Operator::MatMulInteger
         | Operator::QuantizedMatMul
         | Operator::ConvInteger(_)
         | Operator::QuantizedConv(_)
-        | Operator::CausalConv
+        | Operator::CausalConv(_)
         | Operator::Pool(_)
-        | Operator::GlobalPool
+        | Operator::QuantizedPool(_)
+        | Operator::GlobalPool(_)
+        | Operator::QuantizedGlobalPool(_)
         | Operator::Col2Im(_)
-        | Operator::GridSample
-        | Operator::AffineGrid
-        | Operator::ArgReduce { .. }
-        | Operator::Softmax
-        | Operator::LayerNorm { .. }
-        | Operator::Norm
-        | Operator::LocalNorm
+        | Operator::MaxRoiPool { .. }
+        | Operator::GridSample(_)
+        | Operator::AffineGrid { .. }
+        | Operator::ArgReduce(_)
+        | Operator::Softmax(_)
+        | Operator::LayerNorm(_)
+        | Operator::Norm(_)
+        | Operator::SkipNorm(_)
+        | Operator::LocalNorm(_)
         | Operator::Attention(_)
-        | Operator::RotaryEmbedding
+        | Operator::RotaryEmbedding(_)
         | Operator::Fourier { .. }
         | Operator::ShortFourier { .. }
         | Operator::MelWeights(_)
-        | Operator::Loss { .. }
+        | Operator::Loss(_)
         | Operator::Det
         | Operator::Loop(_)
         | Operator::Scan(_)

@@ -1,6 +1,6 @@
 //! Operators that move elements, and those about shapes.
 
-use plimsoll_model::Operator;
+use plimsoll_model::{DepthOrder, Operator, PadMode, Update};
 
 use crate::attribute::missing;
 use crate::draft::Draft;
@@ -35,21 +35,62 @@ pub(super) fn read(draft: &mut Draft<'_, '_>) -> Result<Option<Operator>, Fault>
         "CenterCropPad" => {
             Operator::CenterCropPad(draft.attributes.ints("axes")?.map(<[i64]>::to_vec))
         }
-        "DepthToSpace" => Operator::DepthToSpace { block: block(draft)? },
+        "DepthToSpace" => Operator::DepthToSpace {
+            block: block(draft)?,
+            order: draft.attributes.choice("mode", DEPTH)?,
+        },
         "SpaceToDepth" => Operator::SpaceToDepth { block: block(draft)? },
+        "ReverseSequence" => Operator::ReverseSequence {
+            batch_axis: draft.attributes.int_or("batch_axis", 1)?,
+            time_axis: draft.attributes.int_or("time_axis", 0)?,
+        },
+        "Trilu" => Operator::Trilu { upper: draft.attributes.flag("upper", true)? },
         "Gather" => Operator::Gather { axis: axis(draft, 0)? },
         "GatherElements" => Operator::GatherElements { axis: axis(draft, 0)? },
         "GatherND" => {
             let batch_dims = draft.attributes.count("batch_dims")?.unwrap_or(0);
             Operator::GatherNd { batch_dims }
         }
-        "Scatter" | "ScatterElements" => Operator::ScatterElements { axis: axis(draft, 0)? },
+        "Scatter" | "ScatterElements" => {
+            Operator::ScatterElements { axis: axis(draft, 0)?, update: update(draft)? }
+        }
+        "ScatterND" => Operator::ScatterNd(update(draft)?),
+        "TensorScatter" => Operator::TensorScatter {
+            axis: axis(draft, -2)?,
+            circular: draft.attributes.choice("mode", &[("linear", false), ("circular", true)])?,
+        },
         "OneHot" => Operator::OneHot { axis: axis(draft, -1)? },
         "Compress" => Operator::Compress { axis: draft.attributes.int("axis")? },
-        "Unique" => Operator::Unique { axis: draft.attributes.int("axis")? },
+        "Unique" => Operator::Unique {
+            axis: draft.attributes.int("axis")?,
+            sorted: draft.attributes.flag("sorted", true)?,
+        },
+        "NonMaxSuppression" => Operator::NonMaxSuppression {
+            centered: draft.attributes.flag("center_point_box", false)?,
+        },
         "TopK" => top_k(draft)?,
         _ => return Ok(None),
     }))
+}
+
+const DEPTH: &[(&str, DepthOrder)] =
+    &[("DCR", DepthOrder::BlockFirst), ("CRD", DepthOrder::ChannelsFirst)];
+const PADS: &[(&str, PadMode)] = &[
+    ("constant", PadMode::Constant),
+    ("reflect", PadMode::Reflect),
+    ("edge", PadMode::Edge),
+    ("wrap", PadMode::Wrap),
+];
+const UPDATES: &[(&str, Update)] = &[
+    ("none", Update::Replace),
+    ("add", Update::Add),
+    ("mul", Update::Mul),
+    ("max", Update::Max),
+    ("min", Update::Min),
+];
+
+fn update(draft: &Draft<'_, '_>) -> Result<Update, Fault> {
+    draft.attributes.choice("reduction", UPDATES)
 }
 
 /// Makes the axes an operand that were an attribute before a version.
@@ -110,7 +151,7 @@ fn pad(draft: &mut Draft<'_, '_>) -> Result<Operator, Fault> {
             draft.store_float(2, "value", value);
         }
     }
-    Ok(Operator::Pad)
+    Ok(Operator::Pad(draft.attributes.choice("mode", PADS)?))
 }
 
 fn block(draft: &Draft<'_, '_>) -> Result<u64, Fault> {
@@ -123,5 +164,9 @@ fn top_k(draft: &mut Draft<'_, '_>) -> Result<Operator, Fault> {
         let k = draft.attributes.int("k")?.ok_or_else(|| missing("k"))?;
         draft.store_ints(1, "k", &[k]);
     }
-    Ok(Operator::TopK { axis: draft.attributes.int_or("axis", -1)? })
+    Ok(Operator::TopK {
+        axis: draft.attributes.int_or("axis", -1)?,
+        largest: draft.attributes.flag("largest", true)?,
+        sorted: draft.attributes.flag("sorted", true)?,
+    })
 }

@@ -4,10 +4,14 @@
 //! Only what holds for every model is said. Where the type or the shape of a result depends on
 //! more, nothing is: then it must be declared in the file.
 
-use plimsoll_model::{Axis, Binary, Operator, Pooling, Unary};
+use plimsoll_model::{
+    Axis, Binary, FusedConv, FusedMatMul, GlobalPooling, Operator, SkipNorm, Unary,
+};
 
-use super::special::norm;
-use super::windows::{convolution, pool};
+use super::along::simplified;
+use super::recurrent::activation;
+use super::special::gemm;
+use super::windows::{average, convolution};
 use super::{elementwise, like, own};
 use crate::draft::Draft;
 use crate::error::Fault;
@@ -19,38 +23,56 @@ pub(super) fn read(draft: &mut Draft<'_, '_>) -> Result<Option<Operator>, Fault>
     Ok(Some(match draft.kind {
         // As in ONNX.
         "CumSum" | "DequantizeLinear" | "GatherND" | "LayerNormalization" | "QuantizeLinear"
-        | "Range" | "RotaryEmbedding" | "Trilu" | "Unique" => {
+        | "Range" | "Trilu" | "Unique" => {
             draft.version = i64::MAX;
             return own(draft);
         }
 
         // Element by element, or row by row.
-        "Gelu" | "QuickGelu" => Operator::Unary(Unary::Other),
-        "FastGelu" if draft.inputs.len() < 2 => Operator::Unary(Unary::Other),
-        "BiasGelu" | "FastGelu" => Operator::Binary(Binary::Other),
-        "QLinearAdd" | "QLinearMul" => quantized_binary(draft)?,
-        "BiasAdd" | "BiasSoftmax" | "QLinearLeakyRelu" | "QLinearSigmoid" | "QLinearSoftmax" => {
-            elementwise()
+        "Gelu" => Operator::Unary(Unary::Gelu { tanh: false }),
+        "QuickGelu" => Operator::Unary(Unary::Swish { alpha: attributes.number("alpha", 1.702)? }),
+        "FastGelu" if draft.inputs.len() < 2 => Operator::Unary(Unary::Gelu { tanh: true }),
+        "FastGelu" => Operator::Binary(Binary::AddGelu { tanh: true }),
+        "BiasGelu" => Operator::Binary(Binary::AddGelu { tanh: false }),
+        "QLinearAdd" => quantized_binary(draft, Binary::QuantizedAdd)?,
+        "QLinearMul" => quantized_binary(draft, Binary::QuantizedMul)?,
+        "QLinearSigmoid" => Operator::QuantizedUnary(Unary::Sigmoid),
+        "QLinearLeakyRelu" => {
+            let alpha = attributes.number("alpha", 0.01)?;
+            Operator::QuantizedUnary(Unary::LeakyRelu { alpha })
         }
-        "SimplifiedLayerNormalization" => norm(draft),
-        "SkipLayerNormalization" | "SkipSimplifiedLayerNormalization" => skip_norm(draft),
-        // The last may lay its result out in another order.
-        "GroupNorm" | "Inverse" | "NhwcGroupNorm" | "QOrderedGelu" => like(vec![Some(0)]),
+        "BiasAdd" | "BiasSoftmax" | "QLinearSoftmax" => elementwise(),
+        "SimplifiedLayerNormalization" => simplified(draft)?,
+        "SkipLayerNormalization" | "SkipSimplifiedLayerNormalization" => skip_norm(draft)?,
+        // The last may lay its result out in another order. Positions of embeddings may be one
+        // number, from which they are counted.
+        "GroupNorm" | "Inverse" | "NhwcGroupNorm" | "RotaryEmbedding" | "QOrderedGelu" => {
+            like(vec![Some(0)])
+        }
 
         // Products.
-        "FusedConv" => Operator::Conv(convolution(attributes)?),
-        "FusedGemm" => Operator::Gemm {
-            transpose_a: attributes.flag("transA", false)?,
-            transpose_b: attributes.flag("transB", false)?,
-        },
-        "FusedMatMul" | "FusedMatMulActivation" | "TransposeMatMul" if is_straight(draft)? => {
-            Operator::MatMul
+        "FusedConv" => {
+            let conv = convolution(attributes)?;
+            let activation = fused(draft, "activation_params")?;
+            Operator::FusedConv(Box::new(FusedConv { conv, activation }))
         }
-        "DynamicQuantizeMatMul" => Operator::MatMul,
+        "FusedGemm" => {
+            let gemm = gemm(attributes)?;
+            match fused_gemm(draft)? {
+                Some(activation) => Operator::FusedGemm { gemm, activation },
+                None => Operator::Gemm(gemm),
+            }
+        }
+        "FusedMatMul" | "FusedMatMulActivation" | "TransposeMatMul" if keeps_batch(draft)? => {
+            fused_matmul(draft)?
+        }
+        "DynamicQuantizeMatMul" => Operator::DynamicQuantizedMatMul,
 
         // Windows.
-        "QLinearGlobalAveragePool" if !channels_last => Operator::GlobalPool,
-        "QLinearAveragePool" if !channels_last => pool(attributes, Pooling::Average)?,
+        "QLinearGlobalAveragePool" if !channels_last => {
+            Operator::QuantizedGlobalPool(GlobalPooling::Average)
+        }
+        "QLinearAveragePool" if !channels_last => Operator::QuantizedPool(average(attributes)?),
 
         // Attention.
         "Attention" if is_square(draft) => like(vec![Some(0)]),
@@ -61,30 +83,72 @@ pub(super) fn read(draft: &mut Draft<'_, '_>) -> Result<Option<Operator>, Fault>
 }
 
 /// `a, scale, zero, b, scale, zero, …`: `b` becomes the second operand, as of others of two.
-fn quantized_binary(draft: &mut Draft<'_, '_>) -> Result<Operator, Fault> {
+fn quantized_binary(draft: &mut Draft<'_, '_>, function: Binary) -> Result<Operator, Fault> {
     if draft.inputs.len() < 4 {
         return Err("its second operand is missing".to_owned());
     }
     draft.inputs[1..4].rotate_right(1);
-    Ok(Operator::Binary(Binary::Other))
+    Ok(Operator::Binary(function))
 }
 
-/// Result 3 is the sum that is normalised. With it, the rows are read twice.
-fn skip_norm(draft: &Draft<'_, '_>) -> Operator {
-    if draft.outputs.len() > 1 {
-        return like(vec![Some(0), None, None, Some(0)]);
+/// The norm that takes no mean off has no shift either.
+fn skip_norm(draft: &mut Draft<'_, '_>) -> Result<Operator, Fault> {
+    let rms = draft.kind == "SkipSimplifiedLayerNormalization";
+    if rms && draft.inputs.len() > 3 {
+        draft.inputs.insert(3, None);
     }
-    elementwise()
+    let epsilon = draft.attributes.number("epsilon", 1e-12)?;
+    Ok(Operator::SkipNorm(SkipNorm { epsilon, rms }))
 }
 
-/// Whether nothing is transposed.
-fn is_straight(draft: &Draft<'_, '_>) -> Result<bool, Fault> {
-    for name in ["transA", "transB", "transBatchA", "transBatchB"] {
-        if draft.attributes.flag(name, false)? {
-            return Ok(false);
+/// What follows a fused operator, with its numbers in one list.
+fn fused(draft: &Draft<'_, '_>, numbers: &str) -> Result<Option<Unary>, Fault> {
+    let numbers = draft.attributes.floats(numbers)?.unwrap_or_default();
+    let number = |index: usize| numbers.get(index).map(|number| *number as f32);
+    followed(draft, number(0), number(1))
+}
+
+/// What follows a fused product, with its numbers one by one.
+fn fused_gemm(draft: &Draft<'_, '_>) -> Result<Option<Unary>, Fault> {
+    let attributes = &draft.attributes;
+    let alpha = attributes.float("activation_alpha")?.map(|alpha| alpha as f32);
+    let beta = attributes.float("activation_beta")?.map(|beta| beta as f32);
+    followed(draft, alpha, beta)
+}
+
+/// The function of the attribute `activation` with these numbers, if there is one.
+fn followed(
+    draft: &Draft<'_, '_>,
+    alpha: Option<f32>,
+    beta: Option<f32>,
+) -> Result<Option<Unary>, Fault> {
+    match draft.attributes.text("activation")? {
+        None | Some("") => Ok(None),
+        Some("Clip") => {
+            let (least, most) = (alpha.unwrap_or(f32::MIN), beta.unwrap_or(f32::MAX));
+            Ok(Some(Unary::Clamp { least, most }))
         }
+        Some(name) => activation(name, || alpha, || beta).map(Some),
     }
-    Ok(true)
+}
+
+fn fused_matmul(draft: &Draft<'_, '_>) -> Result<Operator, Fault> {
+    let attributes = &draft.attributes;
+    let fused = FusedMatMul {
+        transpose_a: attributes.flag("transA", false)?,
+        transpose_b: attributes.flag("transB", false)?,
+        alpha: attributes.number("alpha", 1.0)?,
+        activation: fused_gemm(draft)?,
+    };
+    let plain =
+        FusedMatMul { transpose_a: false, transpose_b: false, alpha: 1.0, activation: None };
+    Ok(if fused == plain { Operator::MatMul } else { Operator::FusedMatMul(fused) })
+}
+
+/// Whether axes in front stay where they are.
+fn keeps_batch(draft: &Draft<'_, '_>) -> Result<bool, Fault> {
+    let moves = |name| draft.attributes.flag(name, false);
+    Ok(!moves("transBatchA")? && !moves("transBatchB")?)
 }
 
 /// Whether the weights of queries, keys and values are as wide as the operand.

@@ -3,9 +3,13 @@
 //! Each file reads one family. An operator that none of them knows is [`Custom`], of which nothing
 //! is assumed.
 
+mod along;
+mod elements;
+mod images;
 mod layout;
 mod microsoft;
 mod plain;
+mod recurrent;
 mod special;
 mod windows;
 
@@ -32,10 +36,16 @@ fn own(draft: &mut Draft<'_, '_>) -> Result<Option<Operator>, Fault> {
     if let Some(operator) = plain::read(draft.kind) {
         return Ok(Some(operator));
     }
+    if let Some(operator) = elements::read(draft)? {
+        return Ok(Some(operator));
+    }
     if let Some(operator) = layout::read(draft)? {
         return Ok(Some(operator));
     }
     if let Some(operator) = windows::read(draft)? {
+        return Ok(Some(operator));
+    }
+    if let Some(operator) = along::read(draft)? {
         return Ok(Some(operator));
     }
     special::read(draft)

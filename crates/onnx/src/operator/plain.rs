@@ -1,6 +1,6 @@
 //! Operators that are known by their names alone.
 
-use plimsoll_model::{Binary, Operator, Unary, Variadic};
+use plimsoll_model::{Binary, GlobalPooling, Operator, Unary, Variadic};
 
 /// The operator of a name, if no attribute and no edition matters.
 pub(super) fn read(kind: &str) -> Option<Operator> {
@@ -10,22 +10,41 @@ pub(super) fn read(kind: &str) -> Option<Operator> {
     unary.or_else(binary).or_else(variadic).or_else(|| other(kind))
 }
 
-fn unary(kind: &str) -> Option<Unary> {
+/// The function of a name that has no attributes.
+pub(super) fn unary(kind: &str) -> Option<Unary> {
     Some(match kind {
         "Abs" => Unary::Abs,
+        "Acos" => Unary::Acos,
+        "Acosh" => Unary::Acosh,
+        "Asin" => Unary::Asin,
+        "Asinh" => Unary::Asinh,
+        "Atan" => Unary::Atan,
+        "Atanh" => Unary::Atanh,
+        "BitwiseNot" => Unary::BitwiseNot,
         "Ceil" => Unary::Ceil,
+        "Cos" => Unary::Cos,
+        "Cosh" => Unary::Cosh,
+        "Erf" => Unary::Erf,
+        "Exp" => Unary::Exp,
         "Floor" => Unary::Floor,
+        "HardSwish" => Unary::HardSwish,
+        "IsNaN" => Unary::IsNan,
+        "Log" => Unary::Log,
+        "Mish" => Unary::Mish,
         "Neg" => Unary::Neg,
         "Not" => Unary::Not,
         "Reciprocal" => Unary::Reciprocal,
+        "Relu" => Unary::Relu,
         "Round" => Unary::Round,
+        "Sigmoid" => Unary::Sigmoid,
         "Sign" => Unary::Sign,
+        "Sin" => Unary::Sin,
+        "Sinh" => Unary::Sinh,
+        "Softplus" => Unary::Softplus,
+        "Softsign" => Unary::Softsign,
         "Sqrt" => Unary::Sqrt,
-        "IsInf" | "IsNaN" => Unary::Test,
-        "Acos" | "Acosh" | "Asin" | "Asinh" | "Atan" | "Atanh" | "BitwiseNot" | "Celu" | "Cos"
-        | "Cosh" | "Elu" | "Erf" | "Exp" | "Gelu" | "HardSigmoid" | "HardSwish" | "LeakyRelu"
-        | "Log" | "Mish" | "Relu" | "Selu" | "Shrink" | "Sigmoid" | "Sin" | "Sinh" | "Softplus"
-        | "Softsign" | "Swish" | "Tan" | "Tanh" | "ThresholdedRelu" => Unary::Other,
+        "Tan" => Unary::Tan,
+        "Tanh" => Unary::Tanh,
         _ => return None,
     })
 }
@@ -46,7 +65,9 @@ fn binary(kind: &str) -> Option<Binary> {
         "Greater" => Binary::Greater,
         "GreaterOrEqual" => Binary::GreaterOrEqual,
         "PRelu" => Binary::Prelu,
-        "BitShift" | "BitwiseAnd" | "BitwiseOr" | "BitwiseXor" => Binary::Other,
+        "BitwiseAnd" => Binary::BitwiseAnd,
+        "BitwiseOr" => Binary::BitwiseOr,
+        "BitwiseXor" => Binary::BitwiseXor,
         _ => return None,
     })
 }
@@ -64,7 +85,6 @@ fn variadic(kind: &str) -> Option<Variadic> {
 fn other(kind: &str) -> Option<Operator> {
     Some(match kind {
         "Where" => Operator::Where,
-        "CastLike" => Operator::CastLike,
         "DynamicQuantizeLinear" => Operator::DynamicQuantize,
         // Of a tensor, as which optional values are read, these are the same.
         "Identity" | "OptionalGetElement" => Operator::Identity,
@@ -72,27 +92,12 @@ fn other(kind: &str) -> Option<Operator> {
         "Size" => Operator::Size,
         "Expand" => Operator::Expand,
         "Tile" => Operator::Tile,
-        "ReverseSequence" => Operator::ReverseSequence,
-        "Trilu" => Operator::Trilu,
-        "ScatterND" => Operator::ScatterNd,
-        "TensorScatter" => Operator::TensorScatter,
         "NonZero" => Operator::NonZero,
-        "NonMaxSuppression" => Operator::NonMaxSuppression,
         "MatMul" => Operator::MatMul,
         "MatMulInteger" => Operator::MatMulInteger,
         "QLinearMatMul" => Operator::QuantizedMatMul,
-        "CausalConvWithState" => Operator::CausalConv,
-        "GlobalAveragePool" | "GlobalLpPool" | "GlobalMaxPool" => Operator::GlobalPool,
-        "GridSample" => Operator::GridSample,
-        "AffineGrid" => Operator::AffineGrid,
-        "Hardmax" | "LogSoftmax" | "Softmax" => Operator::Softmax,
-        "GroupNormalization"
-        | "InstanceNormalization"
-        | "LpNormalization"
-        | "MeanVarianceNormalization"
-        | "RMSNormalization" => Operator::Norm,
-        "LRN" => Operator::LocalNorm,
-        "RotaryEmbedding" => Operator::RotaryEmbedding,
+        "GlobalAveragePool" => Operator::GlobalPool(GlobalPooling::Average),
+        "GlobalMaxPool" => Operator::GlobalPool(GlobalPooling::Max),
         "Det" => Operator::Det,
         _ => return None,
     })

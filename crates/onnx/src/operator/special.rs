@@ -1,61 +1,52 @@
-//! All other operators: along axes, products, from nowhere, larger ones.
+//! All other operators: products, from nowhere, larger ones.
 
 use plimsoll_graph::Dtype;
-use plimsoll_model::{Attention, Binary, Content, Operator, Recurrence, Reduce, Reduction};
+use plimsoll_model::{
+    Attention, Cell, Content, Distribution, Gemm, Loss, LossReduction, Operator, Random,
+    RotaryEmbedding, Scores, SignalWindow, WindowForm,
+};
 
-use super::layout::axes_before;
-use super::like;
-use crate::attribute::missing;
+use super::{like, recurrent};
+use crate::attribute::{Attributes, missing};
 use crate::draft::Draft;
 use crate::error::Fault;
-use crate::tensor::stored;
+use crate::tensor::{first_bits, stored};
 
 /// The operator, if it is one of these.
 pub(super) fn read(draft: &mut Draft<'_, '_>) -> Result<Option<Operator>, Fault> {
     if let Some(operator) = made(draft)? {
         return Ok(Some(operator));
     }
-    if let Some(function) = reduction(draft.kind) {
-        return reduce(draft, function).map(Some);
-    }
     let attributes = &draft.attributes;
-    let axis = |default| attributes.int_or("axis", default);
+    let flag = |name, default| attributes.flag(name, default);
     Ok(Some(match draft.kind {
-        "Clip" => clip(draft)?,
-        "CumProd" | "CumSum" => {
-            Operator::Cumulate { exclusive: attributes.flag("exclusive", false)? }
-        }
-        "Mod" => Operator::Binary(Binary::Mod { as_in_c: attributes.flag("fmod", false)? }),
-        "Cast" => Operator::Cast(required_dtype(draft)?),
-        "BitCast" => Operator::BitCast(required_dtype(draft)?),
-        "QuantizeLinear" => Operator::Quantize(attributes.dtype("output_dtype")?),
-        "DequantizeLinear" => Operator::Dequantize(attributes.dtype("output_dtype")?),
         "Dropout" => dropout(draft)?,
-        "Gemm" => Operator::Gemm {
-            transpose_a: attributes.flag("transA", false)?,
-            transpose_b: attributes.flag("transB", false)?,
-        },
+        "Gemm" => Operator::Gemm(gemm(attributes)?),
         "Einsum" => {
             let equation = attributes.text("equation")?.ok_or_else(|| missing("equation"))?;
             Operator::Einsum { equation: equation.to_owned() }
         }
-        "ArgMax" | "ArgMin" => {
-            Operator::ArgReduce { axis: axis(0)?, keep_dims: attributes.flag("keepdims", true)? }
+        "RNN" => recurrent::read(draft, Cell::Rnn)?,
+        "GRU" => {
+            let linear_before_reset = flag("linear_before_reset", false)?;
+            recurrent::read(draft, Cell::Gru { linear_before_reset })?
         }
-        "BatchNormalization" => batch_norm(draft),
-        "LayerNormalization" => Operator::LayerNorm { axis: axis(-1)? },
-        // Written by a runtime's exporter into ONNX's own domain.
-        "SimplifiedLayerNormalization" => norm(draft),
-        "GRU" | "LSTM" | "RNN" => recurrent(draft)?,
-        "Attention" => Operator::Attention(Attention {
-            query_heads: attributes.count("q_num_heads")?.unwrap_or(0),
-            key_heads: attributes.count("kv_num_heads")?.unwrap_or(0),
+        "LSTM" => {
+            recurrent::read(draft, Cell::Lstm { input_forget: flag("input_forget", false)? })?
+        }
+        "Attention" => Operator::Attention(attention(attributes)?),
+        "RotaryEmbedding" => Operator::RotaryEmbedding(RotaryEmbedding {
+            interleaved: flag("interleaved", false)?,
+            heads: attributes.count("num_heads")?.unwrap_or(0),
+            dims: attributes.count("rotary_embedding_dim")?.unwrap_or(0),
         }),
         "DFT" => fourier(draft)?,
-        "STFT" => Operator::ShortFourier { one_sided: attributes.flag("onesided", true)? },
-        "NegativeLogLikelihoodLoss" | "SoftmaxCrossEntropyLoss" => {
-            Operator::Loss { reduced: attributes.text("reduction")? != Some("none") }
-        }
+        "STFT" => Operator::ShortFourier { one_sided: flag("onesided", true)? },
+        "NegativeLogLikelihoodLoss" | "SoftmaxCrossEntropyLoss" => Operator::Loss(Loss {
+            softmax: draft.kind == "SoftmaxCrossEntropyLoss",
+            reduction: attributes.choice("reduction", LOSSES)?,
+            ignore: attributes.int("ignore_index")?,
+        }),
         "Optional" => return Err(makes("an optional value")),
         "SequenceConstruct" | "SequenceEmpty" | "SequenceErase" | "SequenceInsert"
         | "SplitToSequence" => return Err(makes("a sequence")),
@@ -63,38 +54,61 @@ pub(super) fn read(draft: &mut Draft<'_, '_>) -> Result<Option<Operator>, Fault>
     }))
 }
 
+const LOSSES: &[(&str, LossReduction)] =
+    &[("mean", LossReduction::Mean), ("sum", LossReduction::Sum), ("none", LossReduction::None)];
+
 /// What a node makes without looking at elements, or from numbers.
 fn made(draft: &Draft<'_, '_>) -> Result<Option<Operator>, Fault> {
     let attributes = &draft.attributes;
     let dtype_or = |name, default| Ok::<_, Fault>(attributes.dtype(name)?.unwrap_or(default));
+    let seed = || attributes.float("seed").map(|seed| seed.map(|seed| seed as f32));
     Ok(Some(match draft.kind {
         "ConstantOfShape" => fill(draft)?,
-        "EyeLike" => Operator::EyeLike(attributes.dtype("dtype")?),
+        "EyeLike" => {
+            Operator::EyeLike { dtype: attributes.dtype("dtype")?, k: attributes.int_or("k", 0)? }
+        }
         "RandomNormal" | "RandomUniform" => Operator::Random {
-            dtype: dtype_or("dtype", Dtype::F32)?,
+            random: random(draft)?,
             dims: attributes.counts("shape")?.ok_or_else(|| missing("shape"))?,
         },
-        "RandomNormalLike" | "RandomUniformLike" => {
-            Operator::RandomLike(attributes.dtype("dtype")?)
-        }
-        "Bernoulli" => Operator::Bernoulli(attributes.dtype("dtype")?),
+        "RandomNormalLike" | "RandomUniformLike" => Operator::RandomLike(random(draft)?),
+        "Bernoulli" => Operator::Bernoulli { dtype: attributes.dtype("dtype")?, seed: seed()? },
         "Multinomial" => Operator::Multinomial {
             dtype: dtype_or("dtype", Dtype::I32)?,
             samples: attributes.count("sample_size")?.unwrap_or(1),
+            seed: seed()?,
         },
-        "BlackmanWindow" | "HammingWindow" | "HannWindow" => {
-            Operator::SignalWindow(dtype_or("output_datatype", Dtype::F32)?)
-        }
+        "BlackmanWindow" => window(attributes, WindowForm::Blackman)?,
+        "HammingWindow" => window(attributes, WindowForm::Hamming)?,
+        "HannWindow" => window(attributes, WindowForm::Hann)?,
         "MelWeightMatrix" => Operator::MelWeights(dtype_or("output_datatype", Dtype::F32)?),
         _ => return Ok(None),
     }))
 }
 
-fn fill(draft: &Draft<'_, '_>) -> Result<Operator, Fault> {
-    let Some(tensor) = draft.attributes.tensor("value")? else {
-        return Ok(Operator::Fill { dtype: Dtype::F32, value: 0.0 });
+fn random(draft: &Draft<'_, '_>) -> Result<Random, Fault> {
+    let attributes = &draft.attributes;
+    let number = |name, default| attributes.number(name, default);
+    let distribution = if draft.kind.starts_with("RandomNormal") {
+        Distribution::Normal { mean: number("mean", 0.0)?, scale: number("scale", 1.0)? }
+    } else {
+        Distribution::Uniform { low: number("low", 0.0)?, high: number("high", 1.0)? }
     };
-    let tensor = stored(String::new(), tensor)?;
+    let seed = attributes.float("seed")?.map(|seed| seed as f32);
+    Ok(Random { dtype: attributes.dtype("dtype")?, distribution, seed })
+}
+
+fn window(attributes: &Attributes<'_>, form: WindowForm) -> Result<Operator, Fault> {
+    let dtype = attributes.dtype("output_datatype")?.unwrap_or(Dtype::F32);
+    let periodic = attributes.flag("periodic", true)?;
+    Ok(Operator::SignalWindow(SignalWindow { dtype, form, periodic }))
+}
+
+fn fill(draft: &Draft<'_, '_>) -> Result<Operator, Fault> {
+    let Some(proto) = draft.attributes.tensor("value")? else {
+        return Ok(Operator::Fill { dtype: Dtype::F32, value: 0.0, bits: 0 });
+    };
+    let tensor = stored(String::new(), proto)?;
     let value = match &tensor.content {
         Some(Content::Ints(values)) => values.first().map(|value| *value as f64),
         Some(Content::Floats(values)) => values.first().copied(),
@@ -102,22 +116,36 @@ fn fill(draft: &Draft<'_, '_>) -> Result<Operator, Fault> {
         None => Some(f64::NAN),
     };
     let value = value.ok_or("attribute `value` has no elements")?;
-    Ok(Operator::Fill { dtype: tensor.dtype.unwrap_or(Dtype::F32), value })
+    let dtype = tensor.dtype.unwrap_or(Dtype::F32);
+    Ok(Operator::Fill { dtype, value, bits: first_bits(proto, dtype) })
 }
 
-fn required_dtype(draft: &Draft<'_, '_>) -> Result<Dtype, Fault> {
-    draft.attributes.dtype("to")?.ok_or_else(|| missing("to"))
+pub(super) fn gemm(attributes: &Attributes<'_>) -> Result<Gemm, Fault> {
+    Ok(Gemm {
+        transpose_a: attributes.flag("transA", false)?,
+        transpose_b: attributes.flag("transB", false)?,
+        alpha: attributes.number("alpha", 1.0)?,
+        beta: attributes.number("beta", 1.0)?,
+    })
 }
 
-fn clip(draft: &mut Draft<'_, '_>) -> Result<Operator, Fault> {
-    if draft.version < 11 {
-        for (slot, name) in [(1, "min"), (2, "max")] {
-            if let Some(value) = draft.attributes.float(name)? {
-                draft.store_float(slot, name, value);
-            }
-        }
-    }
-    Ok(Operator::Clip)
+fn attention(attributes: &Attributes<'_>) -> Result<Attention, Fault> {
+    let scores = match attributes.int_or("qk_matmul_output_mode", 0)? {
+        0 => Scores::Products,
+        1 => Scores::Masked,
+        2 => Scores::Capped,
+        3 => Scores::Weights,
+        other => return Err(format!("there are no scores of mode {other}")),
+    };
+    Ok(Attention {
+        query_heads: attributes.count("q_num_heads")?.unwrap_or(0),
+        key_heads: attributes.count("kv_num_heads")?.unwrap_or(0),
+        is_causal: attributes.flag("is_causal", false)?,
+        scale: attributes.float("scale")?.map(|scale| scale as f32),
+        softcap: attributes.number("softcap", 0.0)?,
+        softmax_precision: attributes.dtype("softmax_precision")?,
+        scores,
+    })
 }
 
 fn dropout(draft: &mut Draft<'_, '_>) -> Result<Operator, Fault> {
@@ -132,56 +160,6 @@ fn dropout(draft: &mut Draft<'_, '_>) -> Result<Operator, Fault> {
         return Ok(like(vec![Some(0), Some(0)]));
     }
     Ok(Operator::Dropout)
-}
-
-fn reduction(kind: &str) -> Option<Reduction> {
-    Some(match kind {
-        "ReduceMax" => Reduction::Max,
-        "ReduceMin" => Reduction::Min,
-        "ReduceSum" => Reduction::Sum,
-        "ReduceMean" => Reduction::Mean,
-        "ReduceProd" => Reduction::Product,
-        "ReduceL1" | "ReduceL2" | "ReduceLogSum" | "ReduceLogSumExp" | "ReduceSumSquare" => {
-            Reduction::Other
-        }
-        _ => return None,
-    })
-}
-
-fn reduce(draft: &mut Draft<'_, '_>, function: Reduction) -> Result<Operator, Fault> {
-    axes_before(draft, if function == Reduction::Sum { 13 } else { 18 })?;
-    Ok(Operator::Reduce(Reduce {
-        function,
-        keep_dims: draft.attributes.flag("keepdims", true)?,
-        none_if_empty: draft.attributes.flag("noop_with_empty_axes", false)?,
-    }))
-}
-
-/// The first editions had five results, the last two like those before them.
-fn batch_norm(draft: &Draft<'_, '_>) -> Operator {
-    if draft.outputs.len() > 3 {
-        return like(vec![Some(0), Some(3), Some(4), Some(3), Some(4)]);
-    }
-    Operator::BatchNorm
-}
-
-/// A norm that may have a second result, of which nothing is known.
-pub(super) fn norm(draft: &Draft<'_, '_>) -> Operator {
-    if draft.outputs.len() > 1 { like(vec![Some(0)]) } else { Operator::Norm }
-}
-
-fn recurrent(draft: &Draft<'_, '_>) -> Result<Operator, Fault> {
-    let attributes = &draft.attributes;
-    let directions = match attributes.text("direction")? {
-        None | Some("forward" | "reverse") => 1,
-        Some("bidirectional") => 2,
-        Some(other) => return Err(format!("`{other}` is no direction")),
-    };
-    Ok(Operator::Recurrent(Recurrence {
-        hidden: attributes.count("hidden_size")?,
-        directions,
-        batch_first: attributes.flag("layout", false)?,
-    }))
 }
 
 fn fourier(draft: &mut Draft<'_, '_>) -> Result<Operator, Fault> {

@@ -1,7 +1,10 @@
 //! Operators on windows and images.
 
-use plimsoll_model::{Convolution, Operator, Padding, Pool, Pooling, Resize, Sizing, Windows};
+use plimsoll_model::{
+    Convolution, GlobalPooling, Operator, Padding, Pool, Pooling, Unary, Windows,
+};
 
+use super::images;
 use crate::attribute::{Attributes, missing};
 use crate::draft::Draft;
 use crate::error::Fault;
@@ -13,24 +16,28 @@ pub(super) fn read(draft: &mut Draft<'_, '_>) -> Result<Option<Operator>, Fault>
         "Conv" => Operator::Conv(convolution(attributes)?),
         "ConvInteger" => Operator::ConvInteger(convolution(attributes)?),
         "QLinearConv" => Operator::QuantizedConv(convolution(attributes)?),
-        "DeformConv" => Operator::DeformConv(convolution(attributes)?),
+        "DeformConv" => Operator::DeformConv {
+            conv: convolution(attributes)?,
+            offset_groups: attributes.count("offset_group")?.unwrap_or(1),
+        },
+        "CausalConvWithState" => Operator::CausalConv(attributes.choice("activation", CAUSAL)?),
         "ConvTranspose" => Operator::ConvTranspose {
             conv: convolution(attributes)?,
             output_padding: attributes.counts("output_padding")?.unwrap_or_default(),
             output_dims: attributes.counts("output_shape")?,
         },
-        "MaxPool" => pool(attributes, Pooling::Max)?,
-        "AveragePool" => pool(attributes, Pooling::Average)?,
-        "LpPool" => pool(attributes, Pooling::Lp)?,
+        "MaxPool" => {
+            let column_major = attributes.flag("storage_order", false)?;
+            Operator::Pool(pool(attributes, Pooling::Max { column_major })?)
+        }
+        "AveragePool" => Operator::Pool(average(attributes)?),
+        "LpPool" => {
+            Operator::Pool(pool(attributes, Pooling::Lp { p: attributes.int_or("p", 2)? })?)
+        }
+        "GlobalLpPool" => Operator::GlobalPool(GlobalPooling::Lp { p: attributes.int_or("p", 2)? }),
         "MaxUnpool" => Operator::MaxUnpool(kernel(attributes)?),
         "Col2Im" => Operator::Col2Im(windows(attributes)?),
-        "RoiAlign" => Operator::RoiAlign {
-            height: attributes.count("output_height")?.unwrap_or(1),
-            width: attributes.count("output_width")?.unwrap_or(1),
-        },
-        "MaxRoiPool" => max_roi_pool(attributes)?,
-        "Resize" | "Upsample" => resize(draft)?,
-        _ => return Ok(None),
+        _ => return images::read(draft),
     }))
 }
 
@@ -39,9 +46,21 @@ pub(super) fn convolution(attributes: &Attributes<'_>) -> Result<Convolution, Fa
     Ok(Convolution { windows: windows(attributes)?, group })
 }
 
-pub(super) fn pool(attributes: &Attributes<'_>, pooling: Pooling) -> Result<Operator, Fault> {
+/// What a causal convolution ends with.
+const CAUSAL: &[(&str, Option<Unary>)] = &[
+    ("none", None),
+    ("silu", Some(Unary::Swish { alpha: 1.0 })),
+    ("swish", Some(Unary::Swish { alpha: 1.0 })),
+];
+
+fn pool(attributes: &Attributes<'_>, pooling: Pooling) -> Result<Pool, Fault> {
     let ceil = attributes.flag("ceil_mode", false)?;
-    Ok(Operator::Pool(Pool { pooling, windows: kernel(attributes)?, ceil }))
+    Ok(Pool { pooling, windows: kernel(attributes)?, ceil })
+}
+
+pub(super) fn average(attributes: &Attributes<'_>) -> Result<Pool, Fault> {
+    let count_padding = attributes.flag("count_include_pad", false)?;
+    pool(attributes, Pooling::Average { count_padding })
 }
 
 /// Windows whose lengths have to be said.
@@ -70,35 +89,4 @@ fn padding(attributes: &Attributes<'_>) -> Result<Padding, Fault> {
         Some("VALID") => Padding::Valid,
         Some(other) => return Err(format!("`{other}` is no way to pad")),
     })
-}
-
-/// In the shape of an aligned pooling of the same size.
-fn max_roi_pool(attributes: &Attributes<'_>) -> Result<Operator, Fault> {
-    let dims = attributes.counts("pooled_shape")?;
-    let Some([height, width]) = dims.as_deref() else {
-        return Err("attribute `pooled_shape` is not two numbers".to_owned());
-    };
-    Ok(Operator::RoiAlign { height: *height, width: *width })
-}
-
-fn resize(draft: &mut Draft<'_, '_>) -> Result<Operator, Fault> {
-    if draft.kind == "Upsample" && draft.version < 9 {
-        let scales = draft.attributes.floats("scales")?.ok_or_else(|| missing("scales"))?;
-        draft.store_floats(2, "scales", scales);
-    } else if draft.kind == "Upsample" || draft.version < 11 {
-        // The scales were the second operand.
-        draft.inputs.insert(draft.inputs.len().min(1), None);
-    }
-    let attributes = &draft.attributes;
-    let sizing = match attributes.text("keep_aspect_ratio_policy")? {
-        None | Some("" | "stretch") => Sizing::Exact,
-        Some("not_larger") => Sizing::NotLarger,
-        Some("not_smaller") => Sizing::NotSmaller,
-        Some(other) => return Err(format!("`{other}` is no policy of sizes")),
-    };
-    Ok(Operator::Resize(Resize {
-        axes: attributes.ints("axes")?.map(<[i64]>::to_vec),
-        sizing,
-        crops: attributes.text("coordinate_transformation_mode")? == Some("tf_crop_and_resize"),
-    }))
 }

@@ -29,11 +29,11 @@ fn a_resize_to_reckoned_dims() {
     let (two, four, zero) = (build.list(&[2]), build.list(&[4]), build.list(&[0]));
     let outer = build.node(Operator::Slice, &[shape, zero, two, zero]);
     let inner = build.node(Operator::Slice, &[shape, two, four, zero]);
-    let inner = build.node(Operator::Cast(Dtype::F32), &[inner]);
+    let inner = build.node(Operator::cast(Dtype::F32), &[inner]);
     let scale = build.stored(Dtype::F32, &[], Content::Floats(vec![1.5]));
     let inner = build.node(Operator::Binary(Binary::Mul), &[inner, scale]);
     let inner = build.node(Operator::Unary(Unary::Floor), &[inner]);
-    let inner = build.node(Operator::Cast(Dtype::I64), &[inner]);
+    let inner = build.node(Operator::cast(Dtype::I64), &[inner]);
     let sizes = build.node(Operator::Concat { axis: 0 }, &[outer, inner]);
     let inputs = vec![Some(x), None, None, Some(sizes)];
     let y = build.optional(Operator::Resize(Resize::default()), inputs, 1)[0];
@@ -46,9 +46,9 @@ fn a_resize_by_reckoned_scales() {
     let x = build.known("x", Dtype::F32, &[1, 3, 4, 4]);
     let ones = build.stored(Dtype::F32, &[2], Content::Floats(vec![1.0, 1.0]));
     let sizes = build.list(&[6, 8]);
-    let sizes = build.node(Operator::Cast(Dtype::F32), &[sizes]);
+    let sizes = build.node(Operator::cast(Dtype::F32), &[sizes]);
     let shape = build.node(Operator::Shape { start: 2, end: None }, &[x]);
-    let shape = build.node(Operator::Cast(Dtype::F32), &[shape]);
+    let shape = build.node(Operator::cast(Dtype::F32), &[shape]);
     let scales = build.node(Operator::Binary(Binary::Div), &[sizes, shape]);
     let scales = build.node(Operator::Concat { axis: 0 }, &[ones, scales]);
     let inputs = vec![Some(x), None, Some(scales)];
@@ -62,7 +62,7 @@ fn an_expand_where_minus_one_keeps_a_dim() {
     let x = build.known("x", Dtype::F32, &[4, 1]);
     let wanted = build.list(&[-1, 6]);
     let rank = build.node(SHAPE, &[wanted]);
-    let ones = build.node(Operator::Fill { dtype: Dtype::I64, value: 1.0 }, &[rank]);
+    let ones = build.node(Operator::Fill { dtype: Dtype::I64, value: 1.0, bits: 1 }, &[rank]);
     let minus_one = build.scalar(-1);
     let minus_ones = build.node(Operator::Binary(Binary::Mul), &[ones, minus_one]);
     let keeps = build.node(Operator::Binary(Binary::Equal), &[wanted, minus_ones]);
@@ -87,7 +87,7 @@ fn a_range_as_long_as_a_dim() {
 fn the_places_of_ones_are_counted() {
     let mut build = Build::new();
     let target = build.list(&[2, 3]);
-    let ones = build.node(Operator::Fill { dtype: Dtype::I64, value: 1.0 }, &[target]);
+    let ones = build.node(Operator::Fill { dtype: Dtype::I64, value: 1.0, bits: 1 }, &[target]);
     let places = build.node(Operator::NonZero, &[ones]);
     let rows = build.node(Operator::Transpose(None), &[places]);
     assert_eq!(found_dims(build, rows), [6, 2]);
@@ -102,7 +102,7 @@ fn a_dim_that_depends_on_data_keeps_its_limit() {
     let (one, two) = (build.list(&[1]), build.list(&[2]));
     let count = build.node(Operator::Slice, &[shape, one, two]);
     let double = build.node(Operator::Binary(Binary::Mul), &[count, two]);
-    let y = build.node(Operator::Fill { dtype: Dtype::F32, value: 0.0 }, &[double]);
+    let y = build.node(Operator::Fill { dtype: Dtype::F32, value: 0.0, bits: 0 }, &[double]);
     assert_eq!(found(build, y).shape, Some(Shape(vec![Dim::AtMost(20)])));
 }
 

@@ -12,10 +12,10 @@ fn branching(build: &mut Build, condition: TensorId) -> [TensorId; 3] {
     let a = build.known("a", Dtype::F32, &[2, 3]);
     let b = build.known("b", Dtype::F32, &[2, 5]);
     build.open();
-    let one = build.node(Operator::Unary(Unary::Other), &[a]);
+    let one = build.node(Operator::Unary(Unary::Exp), &[a]);
     let then = build.close(&[], &[one]);
     build.open();
-    let other = build.node(Operator::Unary(Unary::Other), &[b]);
+    let other = build.node(Operator::Unary(Unary::Exp), &[b]);
     let otherwise = build.close(&[], &[other]);
     let y = build.node(if_of(then, otherwise), &[condition]);
     [y, one, other]
@@ -62,7 +62,7 @@ fn looping(turns: Turns) -> [Fact; 4] {
     let zero = build.scalar(0);
     build.open();
     let ins: Vec<TensorId> = (0..5).map(|_| build.handed_in()).collect();
-    let same = build.node(Operator::Unary(Unary::Other), &[ins[2]]);
+    let same = build.node(Operator::Unary(Unary::Exp), &[ins[2]]);
     let longer = build.node(Operator::Concat { axis: 0 }, &[ins[3], x]);
     let one = build.scalar(1);
     let count = build.node(Operator::Binary(Binary::Add), &[ins[4], one]);
@@ -149,8 +149,14 @@ fn scanning(output_axis: i64) -> [Fact; 2] {
     let (state, element) = (build.handed_in(), build.handed_in());
     let sum = build.node(Operator::Binary(Binary::Add), &[state, element]);
     let body = build.close(&[state, element], &[sum, sum]);
-    let iteration =
-        Iteration { body, sequences: 1, input_axes: vec![-2], output_axes: vec![output_axis] };
+    let iteration = Iteration {
+        body,
+        sequences: 1,
+        input_axes: vec![-2],
+        output_axes: vec![output_axis],
+        input_reversed: vec![false],
+        output_reversed: vec![false],
+    };
     let outputs = build.nodes(Operator::Scan(Box::new(iteration)), &[first, sequence], 2);
     let facts = all(&build.finish(&outputs));
     [0, 1].map(|index| facts[outputs[index].index()].clone())
@@ -227,7 +233,7 @@ fn what_cannot_run_in_the_first_round_may_in_the_next() {
 fn the_nodes_of_a_loop_or_of_branches_are_a_block() {
     let mut build = Build::new();
     let x = build.known("x", Dtype::F32, &[4, 6]);
-    let before = build.node(Operator::Unary(Unary::Other), &[x]);
+    let before = build.node(Operator::Unary(Unary::Exp), &[x]);
     let looped = nested_loops(&mut build, 2, before);
     let condition = build.known("condition", Dtype::Bool, &[]);
     let [y, ..] = branching(&mut build, condition);

@@ -137,7 +137,14 @@ fn bodies_fit_their_nodes() {
     let scan = |sequences: usize, axis: i64| {
         move |body| {
             let (input_axes, output_axes) = (vec![axis], vec![axis]);
-            Operator::Scan(Box::new(Iteration { body, sequences, input_axes, output_axes }))
+            Operator::Scan(Box::new(Iteration {
+                body,
+                sequences,
+                input_axes,
+                output_axes,
+                input_reversed: Vec::new(),
+                output_reversed: Vec::new(),
+            }))
         }
     };
     assert_eq!(odd(scan(3, 0), 2, 2, 1), "there are fewer inputs than 3 sequences");
@@ -153,8 +160,14 @@ fn sequences_are_equally_long() {
     let y = build.known("y", Dtype::F32, &[3]);
     let inputs = vec![build.handed_in(), build.handed_in()];
     let body = Body { outputs: vec![x], inputs, nodes: Vec::new() };
-    let iteration =
-        Iteration { body, sequences: 2, input_axes: Vec::new(), output_axes: Vec::new() };
+    let iteration = Iteration {
+        body,
+        sequences: 2,
+        input_axes: Vec::new(),
+        output_axes: Vec::new(),
+        input_reversed: Vec::new(),
+        output_reversed: Vec::new(),
+    };
     build.node(Operator::Scan(Box::new(iteration)), &[x, y]);
     assert!(error(&build.finish(&[])).ends_with("the sequences are not equally long"));
 }
@@ -175,7 +188,7 @@ fn branches_make_one_type() {
 fn large_tensors_are_reckoned_with_only_for_a_while() {
     let mut build = Build::new();
     let (large, small) = (build.list(&[1 << 16]), build.list(&[3]));
-    let fill = Operator::Fill { dtype: Dtype::I64, value: 1.0 };
+    let fill = Operator::Fill { dtype: Dtype::I64, value: 1.0, bits: 1 };
     let first = build.node(fill.clone(), &[large]);
     let mut last = first;
     for _ in 0..200 {

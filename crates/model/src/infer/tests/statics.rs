@@ -2,9 +2,9 @@
 
 use super::super::statics;
 use super::*;
-use crate::model::{Binary, Unary};
+use crate::model::{Binary, Random, Unary};
 
-const OTHER: Operator = Operator::Unary(Unary::Other);
+const OTHER: Operator = Operator::Unary(Unary::Exp);
 
 /// Which of these are the same in every run.
 fn same(build: Build, ids: &[TensorId]) -> Vec<bool> {
@@ -29,9 +29,9 @@ fn what_depends_on_weights_alone_is_static() {
 fn what_is_random_is_not() {
     let mut build = Build::new();
     let weight = build.model.add(Tensor::stored("weight", Dtype::F32, &[2]));
-    let noise = build.node(Operator::RandomLike(None), &[weight]);
+    let noise = build.node(Operator::RandomLike(Random::default()), &[weight]);
     let sum = build.node(Operator::Binary(Binary::Add), &[weight, noise]);
-    let tossed = build.node(Operator::Bernoulli(None), &[weight]);
+    let tossed = build.node(Operator::Bernoulli { dtype: None, seed: None }, &[weight]);
     let ratio = build.stored(Dtype::F32, &[], Content::Floats(vec![0.5]));
     let (on, off) = (build.truth(true), build.truth(false));
     let dropped = build.node(Operator::Dropout, &[weight, ratio, on]);

@@ -4,7 +4,7 @@ use plimsoll_pack::testing::Rng;
 
 use super::*;
 use crate::lower::infer;
-use crate::model::{Reduce, Reduction};
+use crate::model::{PadMode, Reduce, Reduction};
 
 /// A model in which every node can run at the largest sizes.
 fn model(rng: &mut Rng, ranges: &[Range]) -> Model {
@@ -110,7 +110,7 @@ fn random_node(rng: &mut Rng, build: &mut Build, tensors: &[TensorId]) -> Vec<Te
             let (number, zero) = (number(rng, build, tensors), build.list(&[0]));
             let pads = build.node(Operator::Concat { axis: 0 }, &[zero, number]);
             let (value, axes) = (build.list(&[0]), build.list(&[axis]));
-            build.node(Operator::Pad, &[x, pads, value, axes])
+            build.node(Operator::Pad(PadMode::Constant), &[x, pads, value, axes])
         }
         13 => {
             let (rows, columns) = (number(rng, build, tensors), number(rng, build, tensors));

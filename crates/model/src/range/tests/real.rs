@@ -4,7 +4,7 @@ use plimsoll::Program;
 
 use super::*;
 use crate::lower::infer;
-use crate::model::{Convolution, Padding, Windows};
+use crate::model::{Convolution, GlobalPooling, Norm, Padding, Softmax, Windows};
 
 /// The bytes of a plan.
 fn arena(graph: &Graph) -> u64 {
@@ -70,7 +70,7 @@ impl Build {
         let ends = self.node(Operator::Concat { axis: 0 }, &[keys, keys]);
         let mask = self.node(Operator::Slice, &[mask, starts, ends]);
         let scores = self.add(scores, mask);
-        let weights = self.node(Operator::Softmax, &[scores]);
+        let weights = self.node(Operator::Softmax(Softmax::along(-1)), &[scores]);
         let mixed = self.node(Operator::MatMul, &[weights, v]);
         let back = self.node(Operator::Transpose(Some(vec![0, 2, 1, 3])), &[mixed]);
         let dims = self.list(&[0, 0, -1]);
@@ -97,7 +97,7 @@ fn an_encoder_is_proven_at_once_for_batch_and_length() {
     let mut build = Build::default();
     let x = build.input("x", &["batch", "seq", "32"]);
     let (a, _) = build.attention(x, None);
-    let norm = build.node(Operator::Norm, &[a]);
+    let norm = build.node(Operator::Norm(Norm::Instance { epsilon: 1e-5 }), &[a]);
     let wide = build.linear(norm, 32, 128);
     let wide = build.exp(wide);
     let narrow = build.linear(wide, 128, 32);
@@ -133,7 +133,7 @@ fn a_network_of_windows_is_proven_at_once_for_height_and_width() {
         let sum = build.add(main, side);
         at = build.exp(sum);
     }
-    let y = build.node(Operator::GlobalPool, &[at]);
+    let y = build.node(Operator::GlobalPool(GlobalPooling::Max), &[at]);
     let model = build.finish(&[y]);
     let ranges = [range("batch", 1, 8), range("height", 32, 256), range("width", 32, 256)];
     assert_eq!(as_at_the_end(&model, &ranges), at_once(8 * 225 * 225));

@@ -1,7 +1,10 @@
 //! Reductions and norms.
 
 use super::super::tests::check;
-use crate::model::{Operator, Reduce, Reduction};
+use crate::model::{
+    ArgReduce, BatchNorm, Cumulate, LayerNorm, LocalNorm, Norm, Operator, Reduce, Reduction,
+    Softmax,
+};
 
 fn reduce(keep_dims: bool, none_if_empty: bool) -> Operator {
     Operator::Reduce(Reduce { function: Reduction::Sum, keep_dims, none_if_empty })
@@ -37,7 +40,9 @@ fn any_axis_may_be_reduced() {
 
 #[test]
 fn positions_are_integers() {
-    let arg = |axis, keep_dims| Operator::ArgReduce { axis, keep_dims };
+    let arg = |axis, keep_dims| {
+        Operator::ArgReduce(ArgReduce { axis, keep_dims, largest: true, last: false })
+    };
     check(&[
         (arg(-1, true), "f32[2, 3]", "i64[2, 1]"),
         (arg(0, false), "f32[2, <=3]", "i64[<=3]"),
@@ -48,20 +53,20 @@ fn positions_are_integers() {
 
 #[test]
 fn norms_keep_the_shape() {
-    let layer = |axis| Operator::LayerNorm { axis };
+    let layer = |axis| Operator::LayerNorm(LayerNorm { axis, ..LayerNorm::default() });
     check(&[
         (layer(-1), "f16[2, ?, 4]; f16[4]", "f16[2, ?, 4]; f32[2, ?, 1]; f32[2, ?, 1]"),
         (layer(1), "f16[2, 3, 4]; f16[4]", "f16[2, 3, 4]; f32[2, 1, 1]; f32[2, 1, 1]"),
         (layer(3), "f16[2, 3, 4]; f16[4]", "error: axis 3 of 3 axes"),
         (layer(3), "f16; f16[4]", "f16; f32; f32"),
         (
-            Operator::BatchNorm,
+            Operator::BatchNorm(BatchNorm::default()),
             "f16[2, 3, 4]; f16[3]; f16[3]; f32[3]; f32[3]",
             "f16[2, 3, 4]; f32[3]; f32[3]",
         ),
-        (Operator::Norm, "f32[2, 3]; f32[3]", "f32[2, 3]"),
-        (Operator::LocalNorm, "f32[2, 3]", "f32[2, 3]"),
-        (Operator::Softmax, "f32[2, ?]", "f32[2, ?]"),
-        (Operator::Cumulate { exclusive: false }, "i32[2, <=3]; i64[]", "i32[2, <=3]"),
+        (Operator::Norm(Norm::Instance { epsilon: 1e-5 }), "f32[2, 3]; f32[3]", "f32[2, 3]"),
+        (Operator::LocalNorm(LocalNorm::default()), "f32[2, 3]", "f32[2, 3]"),
+        (Operator::Softmax(Softmax::along(-1)), "f32[2, ?]", "f32[2, ?]"),
+        (Operator::Cumulate(Cumulate::default()), "i32[2, <=3]; i64[]", "i32[2, <=3]"),
     ]);
 }

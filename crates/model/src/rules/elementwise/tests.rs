@@ -3,20 +3,20 @@
 use plimsoll_graph::Dtype;
 
 use super::super::tests::check;
-use crate::model::{Binary, Operator, Unary, Variadic};
+use crate::model::{Binary, Conversion, Operator, Quantization, Unary, Variadic};
 
 #[test]
 fn elements_keep_their_shape() {
     check(&[
         (Operator::Unary(Unary::Abs), "f16[2, <=3, ?]", "f16[2, <=3, ?]"),
-        (Operator::Unary(Unary::Test), "f16[2]", "bool[2]"),
-        (Operator::Unary(Unary::Other), "f32", "f32"),
+        (Operator::Unary(Unary::IsNan), "f16[2]", "bool[2]"),
+        (Operator::Unary(Unary::Exp), "f32", "f32"),
         (Operator::Clip, "i8[0, 3]; i8[]", "i8[0, 3]"),
-        (Operator::Cast(Dtype::Bf16), "?[2]", "bf16[2]"),
-        (Operator::CastLike, "i64[?]; u4", "u4[?]"),
+        (Operator::cast(Dtype::Bf16), "?[2]", "bf16[2]"),
+        (Operator::CastLike(Conversion::default()), "i64[?]; u4", "u4[?]"),
         (Operator::Dropout, "f16[2, 3]; f32[]", "f16[2, 3]; bool[2, 3]"),
         (Operator::Identity, "i64[2]{3, 4}", "i64[2]"),
-        (Operator::Trilu, "f64[2, 2]; i64[]", "f64[2, 2]"),
+        (Operator::Trilu { upper: true }, "f64[2, 2]; i64[]", "f64[2, 2]"),
     ]);
 }
 
@@ -47,12 +47,26 @@ fn operands_are_broadcast() {
 #[test]
 fn quantised_types_come_from_zero_points() {
     check(&[
-        (Operator::Quantize(None), "f32[2]; f32[]", "u8[2]"),
-        (Operator::Quantize(None), "f32[2]; f32[]; i4[]", "i4[2]"),
-        (Operator::Quantize(None), "f32[2]; f32[]; ?[]", "?[2]"),
-        (Operator::Quantize(Some(Dtype::F8E5m2)), "f32[2]; f32[]", "f8e5m2[2]"),
-        (Operator::Dequantize(None), "i8[2]; f16[]", "f16[2]"),
-        (Operator::Dequantize(Some(Dtype::F32)), "i8[2]; f16[]", "f32[2]"),
+        (Operator::Quantize(Quantization::default()), "f32[2]; f32[]", "u8[2]"),
+        (Operator::Quantize(Quantization::default()), "f32[2]; f32[]; i4[]", "i4[2]"),
+        (Operator::Quantize(Quantization::default()), "f32[2]; f32[]; ?[]", "?[2]"),
+        (
+            Operator::Quantize(Quantization {
+                dtype: Some(Dtype::F8E5m2),
+                ..Quantization::default()
+            }),
+            "f32[2]; f32[]",
+            "f8e5m2[2]",
+        ),
+        (Operator::Dequantize(Quantization::default()), "i8[2]; f16[]", "f16[2]"),
+        (
+            Operator::Dequantize(Quantization {
+                dtype: Some(Dtype::F32),
+                ..Quantization::default()
+            }),
+            "i8[2]; f16[]",
+            "f32[2]",
+        ),
         (Operator::DynamicQuantize, "f32[2, ?]", "u8[2, ?]; f32[]; u8[]"),
     ]);
 }

@@ -3,12 +3,18 @@
 use plimsoll_graph::Dtype;
 
 use super::super::tests::check;
-use crate::model::Operator;
+use crate::model::{Operator, Random, SignalWindow, WindowForm};
 
 #[test]
 fn dims_follow_from_numbers() {
-    let fill = || Operator::Fill { dtype: Dtype::F32, value: 0.0 };
-    let window = || Operator::SignalWindow(Dtype::F64);
+    let fill = || Operator::Fill { dtype: Dtype::F32, value: 0.0, bits: 0 };
+    let window = || {
+        Operator::SignalWindow(SignalWindow {
+            dtype: Dtype::F64,
+            form: WindowForm::Hann,
+            periodic: true,
+        })
+    };
     check(&[
         (fill(), "i64[3]{2, 0, 0..5}", "f32[2, 0, <=5]"),
         (fill(), "i64[0]", "f32[]"),
@@ -18,12 +24,31 @@ fn dims_follow_from_numbers() {
         (fill(), "i64[1]{-1}", "error: a dim of -1"),
         (window(), "i64[]{7}", "f64[7]"),
         (window(), "i64[]", "f64[?]"),
-        (Operator::Random { dtype: Dtype::F16, dims: vec![2, 3] }, "-", "f16[2, 3]"),
-        (Operator::RandomLike(None), "f32[2, ?]", "f32[2, ?]"),
-        (Operator::RandomLike(Some(Dtype::F16)), "f32[2, ?]", "f16[2, ?]"),
-        (Operator::EyeLike(Some(Dtype::Bool)), "f32[2, 3]", "bool[2, 3]"),
-        (Operator::Multinomial { dtype: Dtype::I32, samples: 5 }, "f32[<=3, 9]", "i32[<=3, 5]"),
-        (Operator::Multinomial { dtype: Dtype::I32, samples: 5 }, "f32[3]", "error: 1 axes, not 2"),
+        (
+            Operator::Random {
+                random: Random { dtype: Some(Dtype::F16), ..Random::default() },
+                dims: vec![2, 3],
+            },
+            "-",
+            "f16[2, 3]",
+        ),
+        (Operator::RandomLike(Random::default()), "f32[2, ?]", "f32[2, ?]"),
+        (
+            Operator::RandomLike(Random { dtype: Some(Dtype::F16), ..Random::default() }),
+            "f32[2, ?]",
+            "f16[2, ?]",
+        ),
+        (Operator::EyeLike { dtype: Some(Dtype::Bool), k: 0 }, "f32[2, 3]", "bool[2, 3]"),
+        (
+            Operator::Multinomial { dtype: Dtype::I32, samples: 5, seed: None },
+            "f32[<=3, 9]",
+            "i32[<=3, 5]",
+        ),
+        (
+            Operator::Multinomial { dtype: Dtype::I32, samples: 5, seed: None },
+            "f32[3]",
+            "error: 1 axes, not 2",
+        ),
     ]);
 }
 

@@ -1,26 +1,58 @@
 //! Interpolation, regions and grids.
 
 use super::super::tests::check;
-use crate::model::{Operator, Resize, Sizing};
+use crate::model::{Coordinates, GridSample, Operator, Resize, RoiAlign, Sizing};
 
 #[test]
 fn regions_and_grids_say_how_large() {
-    let align = || Operator::RoiAlign { height: 7, width: 5 };
+    let align = || Operator::RoiAlign(RoiAlign { height: 7, width: 5, ..RoiAlign::default() });
     check(&[
         (align(), "f32[1, 3, 9, 9]; f32[<=4, 4]; i64[<=6]", "f32[<=4, 3, 7, 5]"),
         (align(), "f32; f32; i64[2]", "f32[2, ?, 7, 5]"),
         (align(), "f32[1, 3, 9, 9]; f32[4, 4]; i64[6]", "error: 4 is not 6"),
-        (Operator::GridSample, "f32[2, 3, 9, 9]; f32[2, 5, ?, 2]", "f32[2, 3, 5, ?]"),
-        (Operator::GridSample, "f32[2, 3, 9, 9, 9]; f32[?, 5, 6, 7, 3]", "f32[2, 3, 5, 6, 7]"),
-        (Operator::GridSample, "f32; f32[2, 5, 6, 2]", "f32[2, ?, 5, 6]"),
-        (Operator::GridSample, "f32[2, 3, 9, 9]; f32[2, 5, 6, 3]", "error: 3 is not 2"),
-        (Operator::GridSample, "f32[2, 3]; f32", "error: 2 axes, not batch, channels and more"),
-        (Operator::AffineGrid, "f32[2, 2, 3]; i64[4]{2, 3, 5, 6}", "f32[2, 5, 6, 2]"),
-        (Operator::AffineGrid, "f32[2, 3, 4]; i64[5]{2, 3, 5, 6, 0..7}", "f32[2, 5, 6, <=7, 3]"),
-        (Operator::AffineGrid, "f32[2, 2, 3]; i64", "f32[2, ?, ?, 2]"),
-        (Operator::AffineGrid, "f32; i64", "f32"),
-        (Operator::AffineGrid, "f32[2, 2, 3]; i64[3]{1, 2, 3}", "error: 3 dims, not 4 or 5"),
-        (Operator::AffineGrid, "f32[2, 2, 3]; i64[5]", "error: 2 is not 3"),
+        (
+            Operator::GridSample(GridSample::default()),
+            "f32[2, 3, 9, 9]; f32[2, 5, ?, 2]",
+            "f32[2, 3, 5, ?]",
+        ),
+        (
+            Operator::GridSample(GridSample::default()),
+            "f32[2, 3, 9, 9, 9]; f32[?, 5, 6, 7, 3]",
+            "f32[2, 3, 5, 6, 7]",
+        ),
+        (Operator::GridSample(GridSample::default()), "f32; f32[2, 5, 6, 2]", "f32[2, ?, 5, 6]"),
+        (
+            Operator::GridSample(GridSample::default()),
+            "f32[2, 3, 9, 9]; f32[2, 5, 6, 3]",
+            "error: 3 is not 2",
+        ),
+        (
+            Operator::GridSample(GridSample::default()),
+            "f32[2, 3]; f32",
+            "error: 2 axes, not batch, channels and more",
+        ),
+        (
+            Operator::AffineGrid { align_corners: false },
+            "f32[2, 2, 3]; i64[4]{2, 3, 5, 6}",
+            "f32[2, 5, 6, 2]",
+        ),
+        (
+            Operator::AffineGrid { align_corners: false },
+            "f32[2, 3, 4]; i64[5]{2, 3, 5, 6, 0..7}",
+            "f32[2, 5, 6, <=7, 3]",
+        ),
+        (Operator::AffineGrid { align_corners: false }, "f32[2, 2, 3]; i64", "f32[2, ?, ?, 2]"),
+        (Operator::AffineGrid { align_corners: false }, "f32; i64", "f32"),
+        (
+            Operator::AffineGrid { align_corners: false },
+            "f32[2, 2, 3]; i64[3]{1, 2, 3}",
+            "error: 3 dims, not 4 or 5",
+        ),
+        (
+            Operator::AffineGrid { align_corners: false },
+            "f32[2, 2, 3]; i64[5]",
+            "error: 2 is not 3",
+        ),
     ]);
 }
 
@@ -29,7 +61,9 @@ fn scales_apply_to_axes() {
     let plain = || Operator::Resize(Resize::default());
     let axes =
         |axes: &[i64]| Operator::Resize(Resize { axes: Some(axes.to_vec()), ..Resize::default() });
-    let crops = || Operator::Resize(Resize { crops: true, ..Resize::default() });
+    let crops = || {
+        Operator::Resize(Resize { coordinates: Coordinates::CropAndResize, ..Resize::default() })
+    };
     check(&[
         (plain(), "f32[1, 3, 5, 4]; - ; f32[4]{1, 1, 0.6, 2.5}", "f32[1, 3, 3, 10]"),
         (plain(), "f32[?, 3, 5, <=4]; f32[0]; f32[4]{1, 1, 2, 2}", "f32[?, 3, 10, <=8]"),
@@ -53,7 +87,8 @@ fn scales_apply_to_axes() {
 
 #[test]
 fn dims_are_kept_to() {
-    let sized = |sizing| Operator::Resize(Resize { axes: Some(vec![2, 3]), sizing, crops: false });
+    let sized =
+        |sizing| Operator::Resize(Resize { axes: Some(vec![2, 3]), sizing, ..Resize::default() });
     let (exact, most, least) =
         (|| sized(Sizing::Exact), || sized(Sizing::NotLarger), || sized(Sizing::NotSmaller));
     check(&[

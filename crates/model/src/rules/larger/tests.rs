@@ -3,12 +3,17 @@
 use plimsoll_graph::Dtype;
 
 use super::super::tests::check;
-use crate::model::{Attention, Custom, Effects, Operator, Recurrence};
+use crate::model::{
+    Attention, Cell, Custom, Direction, Effects, Loss, LossReduction, Operator, Recurrence,
+    RotaryEmbedding,
+};
 
 #[test]
 fn states_are_as_long_as_they_are_hidden() {
     let layer = |hidden, directions, batch_first| {
-        Operator::Recurrent(Recurrence { hidden, directions, batch_first })
+        let direction = if directions == 2 { Direction::Both } else { Direction::Reverse };
+        let cell = Recurrence::new(Cell::Lstm { input_forget: false });
+        Operator::Recurrent(Recurrence { hidden, direction, batch_first, ..cell })
     };
     let input = "f32[7, 2, 5]; f32[1, 32, 5]; f32[1, 32, 8]";
     check(&[
@@ -23,8 +28,9 @@ fn states_are_as_long_as_they_are_hidden() {
 
 #[test]
 fn heads_attend() {
-    let attention =
-        |query_heads, key_heads| Operator::Attention(Attention { query_heads, key_heads });
+    let attention = |query_heads, key_heads| {
+        Operator::Attention(Attention { query_heads, key_heads, ..Attention::default() })
+    };
     check(&[
         (
             attention(0, 0),
@@ -49,7 +55,11 @@ fn heads_attend() {
             "f16[2, 8, 5, 64]; f16[2, 4, 6, 32]; f32[2, 4, 6, 32]",
             "error: queries of 64 against keys of 32",
         ),
-        (Operator::RotaryEmbedding, "f16[2, 8, 5, 64]; f16[9, 32]", "f16[2, 8, 5, 64]"),
+        (
+            Operator::RotaryEmbedding(RotaryEmbedding::default()),
+            "f16[2, 8, 5, 64]; f16[9, 32]",
+            "f16[2, 8, 5, 64]",
+        ),
     ]);
 }
 
@@ -101,7 +111,10 @@ fn frames_lie_on_signals() {
 
 #[test]
 fn losses_are_one_or_many() {
-    let loss = |reduced| Operator::Loss { reduced };
+    let loss = |reduced| {
+        let reduction = if reduced { LossReduction::Mean } else { LossReduction::None };
+        Operator::Loss(Loss { softmax: false, reduction, ignore: None })
+    };
     check(&[
         (loss(true), "f32[2, 5, 7]; i64[2, 7]", "f32[]; f32[2, 5, 7]"),
         (loss(false), "f32[?, 5, 7]; i64[2, ?]", "f32[2, 7]; f32[?, 5, 7]"),

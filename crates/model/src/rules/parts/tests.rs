@@ -4,7 +4,7 @@ use plimsoll_graph::{Dim, Int};
 
 use super::super::tests::check;
 use super::slice_limit;
-use crate::model::Operator;
+use crate::model::{Operator, PadMode};
 
 #[test]
 fn slices_are_cut_to_the_axis() {
@@ -159,7 +159,7 @@ fn tensors_are_put_together_and_repeated() {
 
 #[test]
 fn pads_and_crops_add_and_take_away() {
-    let pad = || Operator::Pad;
+    let pad = || Operator::Pad(PadMode::Constant);
     check(&[
         (pad(), "f32[2, 3]; i64[4]{0, 1, 2, -1}", "f32[4, 3]"),
         (pad(), "f32[2, 3]; i64[2]{1, 1}; - ; i64[1]{-1}", "f32[2, 5]"),

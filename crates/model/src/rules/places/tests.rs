@@ -1,7 +1,7 @@
 //! Gathered, scattered, chosen and found.
 
 use super::super::tests::check;
-use crate::model::Operator;
+use crate::model::{Operator, Update};
 
 #[test]
 fn slices_are_gathered() {
@@ -17,9 +17,17 @@ fn slices_are_gathered() {
         (elements(0), "f32[9, 8]; i64[2, <=3]", "f32[2, <=3]"),
         (elements(0), "f32[9, 8]; i64", "f32"),
         (elements(0), "f32[9, 8]; i64[2]", "error: 1 axes, not 2"),
-        (Operator::ScatterElements { axis: 0 }, "f32[9, ?]; i64[2, 3]; f32[2, 3]", "f32[9, ?]"),
-        (Operator::ScatterNd, "f32[9]; i64[1, 1]; f32[1]", "f32[9]"),
-        (Operator::TensorScatter, "f32[1, 2, 9, 4]; f32[1, 2, 1, 4]", "f32[1, 2, 9, 4]"),
+        (
+            Operator::ScatterElements { axis: 0, update: Update::Replace },
+            "f32[9, ?]; i64[2, 3]; f32[2, 3]",
+            "f32[9, ?]",
+        ),
+        (Operator::ScatterNd(Update::Replace), "f32[9]; i64[1, 1]; f32[1]", "f32[9]"),
+        (
+            Operator::TensorScatter { axis: -2, circular: false },
+            "f32[1, 2, 9, 4]; f32[1, 2, 1, 4]",
+            "f32[1, 2, 9, 4]",
+        ),
     ]);
 }
 
@@ -57,7 +65,7 @@ fn one_axis_is_hot() {
 #[test]
 fn as_many_as_the_data_say() {
     let compress = |axis| Operator::Compress { axis };
-    let unique = |axis| Operator::Unique { axis };
+    let unique = |axis| Operator::Unique { axis, sorted: true };
     check(&[
         (Operator::NonZero, "f32[3, <=4]", "i64[2, <=12]"),
         (Operator::NonZero, "f32[3, ?]", "i64[2, ?]"),
@@ -78,7 +86,7 @@ fn as_many_as_the_data_say() {
 
 #[test]
 fn the_largest_are_at_most_all() {
-    let top = |axis| Operator::TopK { axis };
+    let top = |axis| Operator::TopK { axis, largest: true, sorted: true };
     check(&[
         (top(-1), "f32[2, 9]; i64[1]{3}", "f32[2, 3]; i64[2, 3]"),
         (top(-1), "f32[2, 9]; i64[1]", "f32[2, <=9]; i64[2, <=9]"),
@@ -92,7 +100,7 @@ fn the_largest_are_at_most_all() {
 
 #[test]
 fn boxes_are_few_for_each_class() {
-    let nms = || Operator::NonMaxSuppression;
+    let nms = || Operator::NonMaxSuppression { centered: false };
     check(&[
         (nms(), "f32[2, 100, 4]; f32[2, 5, 100]; i64[]{10}", "i64[<=100, 3]"),
         (nms(), "f32[2, 6, 4]; f32[2, 5, 6]; i64[]{10}", "i64[<=60, 3]"),

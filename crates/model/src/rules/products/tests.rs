@@ -1,7 +1,7 @@
 //! Rows times columns.
 
 use super::super::tests::check;
-use crate::model::Operator;
+use crate::model::{Gemm, Operator};
 
 #[test]
 fn matrices_are_multiplied() {
@@ -31,7 +31,9 @@ fn matrices_are_multiplied() {
 
 #[test]
 fn matrices_are_turned() {
-    let gemm = |transpose_a, transpose_b| Operator::Gemm { transpose_a, transpose_b };
+    let gemm = |transpose_a, transpose_b| {
+        Operator::Gemm(Gemm { transpose_a, transpose_b, ..Gemm::default() })
+    };
     check(&[
         (gemm(false, false), "f32[2, 3]; f32[3, 4]; f32[4]", "f32[2, 4]"),
         (gemm(true, true), "f32[3, <=2]; f32[4, 3]", "f32[<=2, 4]"),

@@ -4,8 +4,10 @@ use plimsoll_graph::{Dim, Dtype, Int, Numbers, Shape};
 
 use super::super::{Fact, outputs};
 use crate::model::{
-    Attention, Binary, Convolution, Custom, Operator, Padding, Pool, Pooling, Recurrence, Reduce,
-    Reduction, Resize, Sizing, Unary, Variadic, Windows,
+    ArgReduce, Attention, Binary, Cell, Convolution, Coordinates, Custom, DepthOrder, FusedMatMul,
+    Gemm, GlobalPooling, GridSample, LayerNorm, Loss, LossReduction, Operator, PadMode, Padding,
+    Pool, Pooling, Recurrence, Reduce, Reduction, Resize, RoiAlign, SignalWindow, Sizing, SkipNorm,
+    Unary, Variadic, WindowForm, Windows,
 };
 
 /// Numbers that look random and are the same every time.
@@ -114,6 +116,7 @@ impl Dice {
         Convolution { windows: self.windows(wild), group }
     }
 
+    #[allow(clippy::too_many_lines, reason = "a table with a line for each operator")]
     fn operator(&mut self, wild: bool) -> Operator {
         let axis = self.number(wild);
         let maybe_axis = self.pick(&[None, Some(axis)]);
@@ -121,16 +124,20 @@ impl Dice {
         let other = self.roll(2) == 0;
         let listed = Some(self.numbers(wild)).filter(|_| flag);
         let dtype = self.pick(&[Dtype::U4, Dtype::F32, Dtype::C128]);
-        match self.roll(56) {
+        match self.roll(58) {
             0 => Operator::Unary(Unary::Abs),
             1 => Operator::Binary(Binary::Add),
             2 => Operator::Variadic(Variadic::Max),
             3 => Operator::Where,
             4 => Operator::BitCast(dtype),
-            5 => Operator::Fill { dtype, value: 0.0 },
+            5 => Operator::Fill { dtype, value: 0.0, bits: 0 },
             6 => Operator::Range,
-            7 => Operator::Multinomial { dtype, samples: self.size(wild) },
-            8 => Operator::SignalWindow(dtype),
+            7 => Operator::Multinomial { dtype, samples: self.size(wild), seed: None },
+            8 => Operator::SignalWindow(SignalWindow {
+                dtype,
+                form: WindowForm::Hann,
+                periodic: flag,
+            }),
             9 => Operator::Shape { start: axis, end: maybe_axis },
             10 => Operator::Reshape { allow_zero: flag },
             11 => Operator::Squeeze,
@@ -141,9 +148,9 @@ impl Dice {
             16 => Operator::Concat { axis },
             17 => Operator::Expand,
             18 => Operator::Tile,
-            19 => Operator::Pad,
+            19 => Operator::Pad(PadMode::Constant),
             20 => Operator::CenterCropPad(listed),
-            21 => Operator::DepthToSpace { block: self.size(wild) },
+            21 => Operator::DepthToSpace { order: DepthOrder::default(), block: self.size(wild) },
             22 => Operator::SpaceToDepth { block: self.size(wild) },
             23 => Operator::Gather { axis },
             24 => Operator::GatherElements { axis },
@@ -151,11 +158,11 @@ impl Dice {
             26 => Operator::OneHot { axis },
             27 => Operator::NonZero,
             28 => Operator::Compress { axis: maybe_axis },
-            29 => Operator::Unique { axis: maybe_axis },
-            30 => Operator::TopK { axis },
-            31 => Operator::NonMaxSuppression,
+            29 => Operator::Unique { axis: maybe_axis, sorted: flag },
+            30 => Operator::TopK { axis, largest: true, sorted: true },
+            31 => Operator::NonMaxSuppression { centered: false },
             32 => Operator::MatMul,
-            33 => Operator::Gemm { transpose_a: flag, transpose_b: other },
+            33 => Operator::Gemm(Gemm { transpose_a: flag, transpose_b: other, ..Gemm::default() }),
             34 => Operator::Einsum {
                 equation: self.pick(&["ij,jk", "...i,i", "ab->ba", "i..."]).into(),
             },
@@ -165,40 +172,56 @@ impl Dice {
                 output_padding: self.sizes(wild),
                 output_dims: Some(self.sizes(wild)).filter(|_| flag),
             },
-            37 => Operator::CausalConv,
+            37 => Operator::CausalConv(None),
             38 => Operator::Pool(Pool {
-                pooling: Pooling::Max,
+                pooling: Pooling::Max { column_major: false },
                 windows: self.windows(wild),
                 ceil: flag,
             }),
-            39 => Operator::GlobalPool,
+            39 => Operator::GlobalPool(GlobalPooling::Max),
             40 => Operator::MaxUnpool(self.windows(wild)),
             41 => Operator::Col2Im(Windows::default()),
-            42 => Operator::RoiAlign { height: self.size(wild), width: 1 },
-            43 => Operator::GridSample,
-            44 => Operator::AffineGrid,
+            42 => Operator::RoiAlign(RoiAlign { height: self.size(wild), ..RoiAlign::default() }),
+            43 => Operator::GridSample(GridSample::default()),
+            44 => Operator::AffineGrid { align_corners: false },
             45 => {
                 let sizing = self.pick(&[Sizing::Exact, Sizing::NotLarger, Sizing::NotSmaller]);
-                Operator::Resize(Resize { axes: listed, sizing, crops: other })
+                let choices = [Coordinates::CropAndResize, Coordinates::HalfPixel];
+                let coordinates = choices[usize::from(other)];
+                Operator::Resize(Resize { axes: listed, sizing, coordinates, ..Resize::default() })
             }
             46 => Operator::Reduce(Reduce {
                 function: Reduction::Sum,
                 keep_dims: flag,
                 none_if_empty: other,
             }),
-            47 => Operator::ArgReduce { axis, keep_dims: flag },
-            48 => Operator::LayerNorm { axis },
+            47 => {
+                Operator::ArgReduce(ArgReduce { axis, keep_dims: flag, largest: true, last: other })
+            }
+            48 => Operator::LayerNorm(LayerNorm { axis, ..LayerNorm::default() }),
             49 => {
-                Operator::Recurrent(Recurrence { hidden: None, directions: 1, batch_first: flag })
+                Operator::Recurrent(Recurrence { batch_first: flag, ..Recurrence::new(Cell::Rnn) })
             }
             50 => Operator::Attention(Attention {
                 query_heads: self.size(wild),
                 key_heads: self.size(wild),
+                ..Attention::default()
             }),
             51 => Operator::Fourier { one_sided: flag, inverse: other },
             52 => Operator::ShortFourier { one_sided: flag },
-            53 => Operator::Loss { reduced: flag },
+            53 => Operator::Loss(Loss {
+                softmax: other,
+                reduction: [LossReduction::None, LossReduction::Sum][usize::from(flag)],
+                ignore: None,
+            }),
             54 => Operator::Det,
+            55 => Operator::FusedMatMul(FusedMatMul {
+                transpose_a: flag,
+                transpose_b: other,
+                alpha: 1.0,
+                activation: None,
+            }),
+            56 => Operator::SkipNorm(SkipNorm { epsilon: 1e-5, rms: flag }),
             _ => Operator::Custom(Custom::default()),
         }
     }

@@ -1,19 +1,21 @@
 //! Operands whose lengths do not fit, each beside one that does.
 
 use super::check;
-use crate::model::{Convolution, Operator, Recurrence, Windows};
+use crate::model::{
+    BatchNorm, Cell, Convolution, Gemm, LayerNorm, Operator, Quantization, Recurrence, Update,
+};
 
 #[test]
 fn there_is_one_bias_and_one_scale_for_each_channel() {
-    let conv = || Operator::Conv(Convolution { windows: Windows::default(), group: 1 });
-    let deformed = Operator::DeformConv(Convolution { windows: Windows::default(), group: 1 });
+    let conv = || Operator::Conv(Convolution::default());
+    let deformed = Operator::DeformConv { conv: Convolution::default(), offset_groups: 1 };
     let transposed = Operator::ConvTranspose {
-        conv: Convolution { windows: Windows::default(), group: 1 },
+        conv: Convolution::default(),
         output_padding: Vec::new(),
         output_dims: None,
     };
-    let gemm = || Operator::Gemm { transpose_a: false, transpose_b: false };
-    let norm = || Operator::LayerNorm { axis: -1 };
+    let gemm = || Operator::Gemm(Gemm::default());
+    let norm = || Operator::LayerNorm(LayerNorm::default());
     let five = "error: operand 2 has 5 elements, not 4";
     check(&[
         (conv(), "f32[1, 3, 8]; f32[4, 3, 3]; f32[4]", "f32[1, 4, 6]"),
@@ -26,7 +28,7 @@ fn there_is_one_bias_and_one_scale_for_each_channel() {
             "error: operand 3 has 5 elements, not 4",
         ),
         (
-            Operator::BatchNorm,
+            Operator::BatchNorm(BatchNorm::default()),
             "f32[1, 3, 8]; f32[3]; f32[3]; f32[4]; f32[3]",
             "error: operand 3 has 4 elements, not 3",
         ),
@@ -43,7 +45,11 @@ fn there_is_one_bias_and_one_scale_for_each_channel() {
             "f32[2, 8]; f32[7]",
             "error: operand 1 is [7], which does not broadcast to [2, 8]",
         ),
-        (Operator::Quantize(None), "f32[3, 4]; f32[4]; u8[3]", "error: 3 zero points for 4 scales"),
+        (
+            Operator::Quantize(Quantization::default()),
+            "f32[3, 4]; f32[4]; u8[3]",
+            "error: 3 zero points for 4 scales",
+        ),
         (Operator::Clip, "f32[4]; f32[]; f32[1]", "f32[4]"),
         (Operator::Clip, "f32[4]; f32[2]", "error: operand 1 has 2 elements, not 1"),
     ]);
@@ -51,28 +57,44 @@ fn there_is_one_bias_and_one_scale_for_each_channel() {
 
 #[test]
 fn updates_are_as_long_as_their_places() {
-    let elements = || Operator::ScatterElements { axis: 0 };
+    let elements = || Operator::ScatterElements { axis: 0, update: Update::Replace };
     check(&[
         (elements(), "f32[4, 8]; i64[2, 8]; f32[2, 8]", "f32[4, 8]"),
         (elements(), "f32[4, 8]; i64[2, 8]; f32[2, 7]", "error: 8 is not 7"),
         (elements(), "f32[4, 8]; i64[2]; f32[2]", "error: 1 axes, not 2"),
-        (Operator::ScatterNd, "f32[4, 8]; i64[2, 1]; f32[2, 8]", "f32[4, 8]"),
-        (Operator::ScatterNd, "f32[4, 8]; i64[2, 1]; f32[2, 7]", "error: 8 is not 7"),
-        (Operator::ScatterNd, "f32[4]; i64[2, 2]; f32[2]", "error: 2 coordinates for 1 axes"),
+        (Operator::ScatterNd(Update::Replace), "f32[4, 8]; i64[2, 1]; f32[2, 8]", "f32[4, 8]"),
+        (
+            Operator::ScatterNd(Update::Replace),
+            "f32[4, 8]; i64[2, 1]; f32[2, 7]",
+            "error: 8 is not 7",
+        ),
+        (
+            Operator::ScatterNd(Update::Replace),
+            "f32[4]; i64[2, 2]; f32[2]",
+            "error: 2 coordinates for 1 axes",
+        ),
         (
             Operator::OneHot { axis: -1 },
             "i64[2]; i64[]{4}; f32[3]",
             "error: operand 2 has 3 elements, not 2",
         ),
-        (Operator::NonMaxSuppression, "f32[1, 6, 5]; f32[1, 1, 6]", "error: 5 is not 4"),
-        (Operator::TopK { axis: 0 }, "f32[8]; i64[2]", "error: operand 1 has 2 elements, not 1"),
+        (
+            Operator::NonMaxSuppression { centered: false },
+            "f32[1, 6, 5]; f32[1, 1, 6]",
+            "error: 5 is not 4",
+        ),
+        (
+            Operator::TopK { axis: 0, largest: true, sorted: true },
+            "f32[8]; i64[2]",
+            "error: operand 1 has 2 elements, not 1",
+        ),
     ]);
 }
 
 #[test]
 fn weights_of_a_layer_fit_its_input_and_each_other() {
     let layer =
-        || Operator::Recurrent(Recurrence { hidden: Some(4), directions: 1, batch_first: false });
+        || Operator::Recurrent(Recurrence { hidden: Some(4), ..Recurrence::new(Cell::Rnn) });
     check(&[
         (layer(), "f32[5, 1, 3]; f32[1, 16, 3]; f32[1, 16, 4]; f32[1, 32]", "f32[5, 1, 1, 4]"),
         (layer(), "f32[5, 1, 3]; f32[1, 16, 4]; f32[1, 16, 4]", "error: 4 is not 3"),

@@ -3,7 +3,7 @@
 use plimsoll_graph::{Dtype, Fact};
 
 use super::super::outputs;
-use crate::model::{Binary, Operator, Unary, Variadic};
+use crate::model::{Binary, Gemm, Operator, Unary, Update, Variadic};
 
 fn refused(operator: &Operator, types: &[Dtype]) -> Option<String> {
     let facts: Vec<Fact> = types.iter().map(|dtype| Fact::of_type(Some(*dtype))).collect();
@@ -30,14 +30,13 @@ fn operands_that_must_have_one_type_have_it() {
     }
     assert_eq!(refused(&Operator::Where, &[Dtype::Bool, f, i]), words);
     assert_eq!(refused(&Operator::Range, &[f, f, i]), words);
-    let gemm = Operator::Gemm { transpose_a: false, transpose_b: false };
+    let gemm = Operator::Gemm(Gemm::default());
     assert_eq!(refused(&gemm, &[f, f, i]), words);
-    assert_eq!(refused(&Operator::ScatterNd, &[f, i, i]), words);
+    assert_eq!(refused(&Operator::ScatterNd(Update::Replace), &[f, i, i]), words);
     // A power may be of another type, and a limit of an older edition is stored as `f32`.
     assert_eq!(refused(&Operator::Binary(Binary::Pow), &[f, i]), None);
     assert_eq!(refused(&Operator::Clip, &[Dtype::F16, f]), None);
-    // What multiplies quantized numbers has more operands.
-    assert_eq!(refused(&Operator::MatMul, &[f, Dtype::I8, f]), None);
+    assert_eq!(refused(&Operator::DynamicQuantizedMatMul, &[f, Dtype::I8, f]), None);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Reshape and its like.
 
 use super::super::tests::check;
-use crate::model::Operator;
+use crate::model::{DepthOrder, Operator};
 
 const MAX: &str = "18446744073709551615";
 
@@ -119,7 +119,7 @@ fn dims_are_widened() {
 
 #[test]
 fn blocks_move_between_channels_and_pixels() {
-    let up = |block| Operator::DepthToSpace { block };
+    let up = |block| Operator::DepthToSpace { order: DepthOrder::default(), block };
     let down = |block| Operator::SpaceToDepth { block };
     check(&[
         (up(2), "f32[?, 8, 3, <=5]", "f32[?, 2, 6, <=10]"),

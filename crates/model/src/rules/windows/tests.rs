@@ -4,7 +4,7 @@ use plimsoll_graph::Dim;
 
 use super::super::tests::check;
 use super::{Ceil, Lane};
-use crate::model::{Convolution, Operator, Padding, Pool, Pooling, Windows};
+use crate::model::{Convolution, GlobalPooling, Operator, Padding, Pool, Pooling, Windows};
 
 fn windows(kernel: &[u64], strides: &[u64], pads: &[i64]) -> Windows {
     Windows {
@@ -81,13 +81,17 @@ fn convolutions_have_other_types() {
             "i8[1, 2, 2]",
         ),
         (
-            Operator::DeformConv(plain()),
+            Operator::DeformConv { conv: plain(), offset_groups: 1 },
             "f32[1, 1, 3, 3]; f32[1, 1, 2, 2]; f32[1, 8, 2, 2]",
             "f32[1, 1, 2, 2]",
         ),
-        (Operator::CausalConv, "f32[2, 8, <=5]; f32[8, 1, 4]", "f32[2, 8, <=5]; f32[2, 8, 3]"),
-        (Operator::CausalConv, "f32; f32[8, 1, 0]", "error: windows of 0"),
-        (Operator::CausalConv, "f32; f32", "f32[?, ?, ?]; f32[?, ?, ?]"),
+        (
+            Operator::CausalConv(None),
+            "f32[2, 8, <=5]; f32[8, 1, 4]",
+            "f32[2, 8, <=5]; f32[2, 8, 3]",
+        ),
+        (Operator::CausalConv(None), "f32; f32[8, 1, 0]", "error: windows of 0"),
+        (Operator::CausalConv(None), "f32; f32", "f32[?, ?, ?]; f32[?, ?, ?]"),
     ]);
 }
 
@@ -125,11 +129,11 @@ fn transposed_convolutions_spread() {
 fn pools_round_up_or_down() {
     let pool = |kernel: &[u64], strides: &[u64], pads: &[i64], ceil| {
         let windows = windows(kernel, strides, pads);
-        Operator::Pool(Pool { pooling: Pooling::Max, windows, ceil })
+        Operator::Pool(Pool { pooling: Pooling::Max { column_major: false }, windows, ceil })
     };
     let auto = |padding, ceil| {
         let windows = Windows { padding, ..windows(&[3], &[2], &[]) };
-        Operator::Pool(Pool { pooling: Pooling::Average, windows, ceil })
+        Operator::Pool(Pool { pooling: Pooling::Average { count_padding: false }, windows, ceil })
     };
     check(&[
         (pool(&[3], &[2], &[], false), "f32[1, 3, 6]", "f32[1, 3, 2]; i64[1, 3, 2]"),
@@ -147,8 +151,8 @@ fn pools_round_up_or_down() {
         (pool(&[3], &[], &[], false), "f32", "f32[?, ?, ?]"),
         (pool(&[3], &[], &[], false), "f32[1, 3, 2]", "error: windows of 3 on 2"),
         (pool(&[3], &[], &[], false), "f32[1, 3, 5, 5]", "error: 4 axes, not 3"),
-        (Operator::GlobalPool, "f32[?, 3, 5, <=5]", "f32[?, 3, 1, 1]"),
-        (Operator::GlobalPool, "f32", "f32"),
+        (Operator::GlobalPool(GlobalPooling::Max), "f32[?, 3, 5, <=5]", "f32[?, 3, 1, 1]"),
+        (Operator::GlobalPool(GlobalPooling::Max), "f32", "f32"),
     ]);
 }
 
