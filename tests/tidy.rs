@@ -315,7 +315,7 @@ fn paths<'a>(line: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
 }
 
 /// What each library may depend on, outside of its tests. What is not listed depends on nothing.
-const WALLS: [(&str, &[&str]); 8] = [
+const WALLS: [(&str, &[&str]); 9] = [
     ("capi", &["plimsoll", "plimsoll-pack"]),
     ("kernels", &["libm"]),
     ("pack", &[]),
@@ -334,6 +334,7 @@ const WALLS: [(&str, &[&str]); 8] = [
             "serde_json",
         ],
     ),
+    ("rewrite", &["plimsoll", "plimsoll-graph", "plimsoll-model", "plimsoll-pack"]),
     ("onnx", &["bytes", "memmap2", "plimsoll", "plimsoll-graph", "plimsoll-model", "prost"]),
 ];
 
