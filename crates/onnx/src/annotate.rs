@@ -19,7 +19,7 @@ use plimsoll_model::{Model, TensorId};
 use crate::error::{Malformed, OnnxError};
 use crate::file::OnnxFile;
 use crate::origin::{Origins, Path};
-use crate::weight::{take, varint};
+use crate::wire::{Content, Pieces, fields, last_bytes, push_bytes};
 use crate::{LIMITS, read_within};
 
 /// What the keys of our notes begin with.
@@ -70,13 +70,7 @@ impl Annotated {
 
     /// Writes it.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        for piece in &self.pieces.list {
-            match piece {
-                Piece::Same(range) => self.file.copy(range.clone(), out)?,
-                Piece::Fresh(bytes) => out.write_all(bytes)?,
-            }
-        }
-        Ok(())
+        self.pieces.write(&self.file, out)
     }
 
     /// Whether weights are in other files, which are found from the folder of this one.
@@ -108,98 +102,6 @@ fn by_tensor(model: &Model, origins: &Origins, notes: &Notes) -> HashMap<TensorI
     found.filter_map(|(name, notes)| Some((*ids.get(name.as_str())?, texts(notes)))).collect()
 }
 
-/// A message in pieces.
-#[derive(Default)]
-struct Pieces {
-    list: Vec<Piece>,
-    length: usize,
-}
-
-enum Piece {
-    /// Bytes of the file.
-    Same(Range<usize>),
-    Fresh(Vec<u8>),
-}
-
-impl Pieces {
-    fn same(&mut self, range: Range<usize>) {
-        self.length += range.len();
-        match self.list.last_mut() {
-            Some(Piece::Same(last)) if last.end == range.start => last.end = range.end,
-            _ => self.list.push(Piece::Same(range)),
-        }
-    }
-
-    fn fresh(&mut self, bytes: Vec<u8>) {
-        self.length += bytes.len();
-        match self.list.last_mut() {
-            Some(Piece::Fresh(last)) => last.extend(bytes),
-            _ => self.list.push(Piece::Fresh(bytes)),
-        }
-    }
-
-    /// Appends a field with its message in pieces; as it is, if these are what it holds.
-    fn field(&mut self, field: &Field, message: Pieces) {
-        let old = &field.content;
-        if let ([Piece::Same(same)], Content::Bytes(content)) = (&message.list[..], old)
-            && same == content
-        {
-            return self.same(field.whole.clone());
-        }
-        let mut head = Vec::new();
-        push_varint(&mut head, field.number << 3 | 2);
-        push_varint(&mut head, message.length as u64);
-        self.fresh(head);
-        for piece in message.list {
-            match piece {
-                Piece::Same(range) => self.same(range),
-                Piece::Fresh(bytes) => self.fresh(bytes),
-            }
-        }
-    }
-
-    /// Appends notes as entries of a field.
-    fn notes(&mut self, number: u64, texts: &[(String, String)]) {
-        for (key, text) in texts {
-            let mut entry = Vec::new();
-            push_bytes(&mut entry, 1, format!("{OURS}{key}").as_bytes());
-            push_bytes(&mut entry, 2, text.as_bytes());
-            let mut field = Vec::new();
-            push_bytes(&mut field, number, &entry);
-            self.fresh(field);
-        }
-    }
-}
-
-fn push_varint(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push((number & 0x7f) as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
-fn push_bytes(out: &mut Vec<u8>, field: u64, bytes: &[u8]) {
-    push_varint(out, field << 3 | 2);
-    push_varint(out, bytes.len() as u64);
-    out.extend(bytes);
-}
-
-/// A field of a message.
-struct Field {
-    number: u64,
-    /// With its head, in the file.
-    whole: Range<usize>,
-    content: Content,
-}
-
-enum Content {
-    /// A message, text or data, without its head.
-    Bytes(Range<usize>),
-    Number(u64),
-    Other,
-}
-
 /// The messages that hold notes: where in each, and by which field a name is told.
 #[derive(Clone, Copy)]
 struct Noted {
@@ -223,7 +125,7 @@ impl<'a> Splicer<'a> {
     fn model(&mut self, notes: &BTreeMap<String, String>) -> Spliced {
         let mut pieces = Pieces::default();
         let mut graphs = 0;
-        for field in self.fields(0..self.bytes.len()) {
+        for field in fields(self.bytes, 0..self.bytes.len()) {
             let field = field?;
             match (field.number, &field.content) {
                 (7, Content::Bytes(range)) => {
@@ -239,14 +141,14 @@ impl<'a> Splicer<'a> {
             return Err(Malformed("its graph is in several parts"));
         }
         let notes: Texts = notes.clone().into_iter().collect();
-        pieces.notes(14, &notes);
+        push_notes(&mut pieces, 14, &notes);
         Ok(pieces)
     }
 
     fn graph(&mut self, range: Range<usize>, path: &Path) -> Spliced {
         let mut pieces = Pieces::default();
         let mut nodes = 0;
-        for field in self.fields(range) {
+        for field in fields(self.bytes, range) {
             let field = field?;
             match (field.number, &field.content) {
                 (1, Content::Bytes(range)) => {
@@ -269,7 +171,7 @@ impl<'a> Splicer<'a> {
         let mut pieces = Pieces::default();
         let mut notes = Texts::new();
         let mut outputs = 0;
-        for field in self.fields(range) {
+        for field in fields(self.bytes, range) {
             let field = field?;
             match (field.number, &field.content) {
                 (9, Content::Bytes(range)) if self.is_ours(range.clone())? => continue,
@@ -288,13 +190,13 @@ impl<'a> Splicer<'a> {
             }
             pieces.same(field.whole);
         }
-        pieces.notes(9, &notes);
+        push_notes(&mut pieces, 9, &notes);
         Ok(pieces)
     }
 
     fn attribute(&mut self, range: Range<usize>, path: &Path, node: usize) -> Spliced {
         let mut inner = path.clone();
-        let name = self.last_bytes(range.clone(), 1)?.unwrap_or_default();
+        let name = last_bytes(self.bytes, range.clone(), 1)?.unwrap_or_default();
         inner.push((node, String::from_utf8_lossy(&self.bytes[name]).into_owned()));
         let mut pieces = Pieces::default();
         if self.origins.graph(&inner).is_none() {
@@ -302,7 +204,7 @@ impl<'a> Splicer<'a> {
             return Ok(pieces);
         }
         let mut graphs = 0;
-        for field in self.fields(range) {
+        for field in fields(self.bytes, range) {
             let field = field?;
             match (field.number, &field.content) {
                 (6, Content::Bytes(range)) => {
@@ -320,9 +222,9 @@ impl<'a> Splicer<'a> {
 
     /// A message about one tensor, which it names.
     fn named(&mut self, range: Range<usize>, path: &Path, kind: Noted) -> Spliced {
-        let name = self.last_bytes(range.clone(), kind.name)?;
+        let name = last_bytes(self.bytes, range.clone(), kind.name)?;
         let mut pieces = Pieces::default();
-        for field in self.fields(range) {
+        for field in fields(self.bytes, range) {
             let field = field?;
             match (field.number, &field.content) {
                 (number, Content::Bytes(range))
@@ -336,7 +238,7 @@ impl<'a> Splicer<'a> {
             }
         }
         if let Some(notes) = name.and_then(|name| self.about(path, name)) {
-            pieces.notes(kind.notes, notes);
+            push_notes(&mut pieces, kind.notes, notes);
         }
         Ok(pieces)
     }
@@ -349,93 +251,19 @@ impl<'a> Splicer<'a> {
 
     /// Whether an entry is a note of ours.
     fn is_ours(&self, range: Range<usize>) -> Result<bool, Malformed> {
-        let key = self.last_bytes(range, 1)?;
+        let key = last_bytes(self.bytes, range, 1)?;
         Ok(key.is_some_and(|key| self.bytes[key].starts_with(OURS.as_bytes())))
     }
-
-    /// What the last field of a number holds, which counts where there is to be one.
-    fn last_bytes(&self, of: Range<usize>, number: u64) -> Result<Option<Range<usize>>, Malformed> {
-        let mut last = None;
-        for field in self.fields(of) {
-            match field? {
-                Field { number: n, content: Content::Bytes(range), .. } if n == number => {
-                    last = Some(range);
-                }
-                _ => {}
-            }
-        }
-        Ok(last)
-    }
-
-    /// The fields of a message, without looking into them.
-    fn fields(&self, range: Range<usize>) -> Fields<'a> {
-        Fields { rest: &self.bytes[range.clone()], end: range.end }
-    }
 }
 
-struct Fields<'b> {
-    rest: &'b [u8],
-    /// Where the message ends in the file.
-    end: usize,
-}
-
-impl Iterator for Fields<'_> {
-    type Item = Result<Field, Malformed>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        let field = self.field();
-        if field.is_err() {
-            self.rest = &[];
-        }
-        Some(field)
-    }
-}
-
-impl Fields<'_> {
-    fn field(&mut self) -> Result<Field, Malformed> {
-        let at = |rest: &[u8]| self.end - rest.len();
-        let start = at(self.rest);
-        let key = varint(&mut self.rest)?;
-        let content = match key & 7 {
-            0 => Content::Number(varint(&mut self.rest)?),
-            2 => {
-                let length = varint(&mut self.rest)?;
-                let begin = at(self.rest);
-                take(&mut self.rest, length)?;
-                Content::Bytes(begin..at(self.rest))
-            }
-            wire => {
-                skip(&mut self.rest, wire)?;
-                Content::Other
-            }
-        };
-        Ok(Field { number: key >> 3, whole: start..at(self.rest), content })
-    }
-}
-
-/// Skips what is neither a number nor bytes: fixed numbers, and groups with all that is in them.
-fn skip(rest: &mut &[u8], wire: u64) -> Result<(), Malformed> {
-    let mut groups = 0;
-    let mut wire = wire;
-    loop {
-        match wire {
-            0 => drop(varint(rest)?),
-            1 => drop(take(rest, 8)?),
-            2 => {
-                let length = varint(rest)?;
-                take(rest, length)?;
-            }
-            3 => groups += 1,
-            4 if groups > 0 => groups -= 1,
-            5 => drop(take(rest, 4)?),
-            _ => return Err(Malformed("a field is of no known wire type")),
-        }
-        if groups == 0 {
-            return Ok(());
-        }
-        wire = varint(rest)? & 7;
+/// Appends notes as entries of a field.
+fn push_notes(pieces: &mut Pieces, number: u64, texts: &[(String, String)]) {
+    for (key, text) in texts {
+        let mut entry = Vec::new();
+        push_bytes(&mut entry, 1, format!("{OURS}{key}").as_bytes());
+        push_bytes(&mut entry, 2, text.as_bytes());
+        let mut field = Vec::new();
+        push_bytes(&mut field, number, &entry);
+        pieces.fresh(field);
     }
 }

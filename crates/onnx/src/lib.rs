@@ -41,6 +41,7 @@ mod tensor;
 pub mod testing;
 mod value;
 mod weight;
+mod wire;
 
 use std::path::Path;
 

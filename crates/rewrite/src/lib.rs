@@ -6,6 +6,8 @@
 
 mod draft;
 mod rewritten;
+mod stored_parts;
 
 pub use draft::Draft;
 pub use rewritten::Rewritten;
+pub use stored_parts::{StoredPart, stored_parts, with_parts_stored};
