@@ -4,10 +4,14 @@
 //! weights. It is kept as a [`Rewritten`]: the new model, and for every node of it the node that it came from, so
 //! that a file can be written in which untouched nodes stay as they were.
 
+mod count;
 mod draft;
+mod fit;
 mod rewritten;
 mod stored_parts;
 
+pub use count::{multiply_adds, node_multiply_adds};
 pub use draft::Draft;
+pub use fit::{Applied, FitError, FitOptions, Frontier, Goal, Point, Way, fit};
 pub use rewritten::Rewritten;
 pub use stored_parts::{StoredPart, stored_parts, with_parts_stored};
