@@ -144,6 +144,15 @@ impl ChoiceArgs {
         Ok(NoShare::Values(no_reuse(graph, selectors)))
     }
 
+    /// What is kept apart in a program without kinds of nodes.
+    pub(crate) fn no_share_at_all(&self) -> Result<NoShare> {
+        match &self.no_reuse {
+            None => Ok(NoShare::Nothing),
+            Some(NoReuse::Everything) => Ok(NoShare::Everything),
+            Some(NoReuse::Of(_)) => bail!("--no-reuse: the steps of a program have no kinds"),
+        }
+    }
+
     /// Whether every value is to have bytes of its own.
     pub(crate) fn keeps_all_apart(&self) -> bool {
         self.no_reuse == Some(NoReuse::Everything)

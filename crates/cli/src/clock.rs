@@ -2,7 +2,8 @@
 //!
 //! The libraries know no time. They tell how far they have come, and the clock says whether they
 //! go on. The line is for people at a terminal: it has no colours, is written over and over, and
-//! is gone when the result comes.
+//! is gone when the result comes. A program that carries the command has a [`Watcher`] instead, which
+//! may also say stop.
 
 use std::io::{self, IsTerminal, Stderr, Write};
 use std::ops::ControlFlow;
@@ -35,6 +36,16 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     if time.is_zero() { Err(EXPECTED.to_owned()) } else { Ok(time) }
 }
 
+/// Is told now and then how far the work has come, and says whether it goes on.
+pub type Watcher = Box<dyn FnMut(&str) -> ControlFlow<()>>;
+
+/// Who is told how far the work has come.
+enum Audience {
+    Nobody,
+    Terminal(Line<Stderr>),
+    Program { watcher: Watcher, said_stop: bool },
+}
+
 /// Started when the work starts.
 pub(crate) struct Clock {
     start: Instant,
@@ -45,7 +56,7 @@ pub(crate) struct Clock {
     label: String,
     /// When the line is due.
     next: Duration,
-    line: Option<Line<Stderr>>,
+    audience: Audience,
 }
 
 impl Clock {
@@ -54,9 +65,19 @@ impl Clock {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let stderr = io::stderr();
         let is_shown = stderr.is_terminal() && !is_dumb && !output::is_quiet();
-        let line = is_shown.then(|| Line::new(stderr));
+        let audience =
+            if is_shown { Audience::Terminal(Line::new(stderr)) } else { Audience::Nobody };
+        Clock::new(limit, PATIENCE, audience)
+    }
+
+    /// The same for a program, which is told from the beginning.
+    pub(crate) fn watched(limit: Option<Duration>, watcher: Watcher) -> Self {
+        Clock::new(limit, REFRESH, Audience::Program { watcher, said_stop: false })
+    }
+
+    fn new(limit: Option<Duration>, next: Duration, audience: Audience) -> Self {
         let (start, label) = (Instant::now(), String::new());
-        Clock { start, lap: start, limit, label, next: PATIENCE, line }
+        Clock { start, lap: start, limit, label, next, audience }
     }
 
     /// Begins with another piece of work, which has the whole limit for itself.
@@ -74,27 +95,39 @@ impl Clock {
     /// The same in other words.
     pub(crate) fn tick(&mut self, words: impl FnOnce() -> String) -> ControlFlow<()> {
         self.show(|label| format!("{label}{}", words()));
-        if self.limit.is_some_and(|limit| self.lap.elapsed() >= limit) {
-            return ControlFlow::Break(());
+        let is_late = self.limit.is_some_and(|limit| self.lap.elapsed() >= limit);
+        if is_late || self.is_stopped() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
-        ControlFlow::Continue(())
     }
 
-    /// Writes the line, if it is due.
+    /// Whether a program that watches has said stop.
+    pub(crate) fn is_stopped(&self) -> bool {
+        matches!(self.audience, Audience::Program { said_stop: true, .. })
+    }
+
+    /// Tells how far it has come, if that is due.
     fn show(&mut self, text: impl FnOnce(&str) -> String) {
         let now = self.start.elapsed();
-        if let Some(line) = &mut self.line
-            && now >= self.next
-        {
-            line.show(&text(&self.label));
-            self.next = now + REFRESH;
+        if now < self.next {
+            return;
         }
+        match &mut self.audience {
+            Audience::Nobody => return,
+            Audience::Terminal(line) => line.show(&text(&self.label)),
+            Audience::Program { watcher, said_stop } => {
+                *said_stop |= watcher(&text(&self.label)).is_break();
+            }
+        }
+        self.next = now + REFRESH;
     }
 }
 
 impl Drop for Clock {
     fn drop(&mut self) {
-        if let Some(line) = &mut self.line {
+        if let Audience::Terminal(line) = &mut self.audience {
             line.show("");
         }
     }
@@ -181,6 +214,20 @@ mod tests {
         line.show("");
         line.show("");
         assert_eq!(line.out, b"\rbest 100\rbest 9  \r      \r");
+    }
+
+    #[test]
+    fn a_watcher_is_told_and_may_stop() {
+        let (tell, told) = std::sync::mpsc::channel();
+        let watcher = move |text: &str| {
+            tell.send(text.to_owned()).expect("somebody listens");
+            ControlFlow::Break(())
+        };
+        let mut clock = Clock::watched(None, Box::new(watcher));
+        clock.next = Duration::ZERO;
+        assert_eq!(clock.look(&progress(128, 96)), ControlFlow::Break(()));
+        assert_eq!(clock.look(&progress(96, 96)), ControlFlow::Break(()), "it stays stopped");
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), ["best 128 bytes, bound 96, gap 33.3 %"]);
     }
 
     #[test]

@@ -131,7 +131,9 @@ impl Args {
 
     /// Plans a model in every way; `None` if only the list of algorithms was asked for.
     fn compare_plans(&self, source: Source) -> Result<Option<Comparison>> {
-        let Some(subject) = self.planning.read(source)? else { return Ok(None) };
+        let Some(subject) = self.planning.read(source)?.map(Subject::noted) else {
+            return Ok(None);
+        };
         let cases = self.cases(&subject);
         let count: usize = cases.iter().map(|case| case.packers.len()).sum();
         let mut comparison = Comparison::new(&["order", "sharing", "algorithm"]);
@@ -170,7 +172,7 @@ impl Args {
     }
 
     /// What is planned: from what is simplest to what takes most.
-    fn cases(&self, subject: &Subject<'_>) -> Vec<Case> {
+    fn cases(&self, subject: &Subject) -> Vec<Case> {
         let mut sequences = self.planning.how_to_read.sequences();
         if subject.loaded.graph.execution() != Execution::InOrder {
             // There is nothing to search for.
@@ -207,7 +209,7 @@ impl Args {
     }
 
     /// What is not shown, in words.
-    fn skipped(&self, subject: &Subject<'_>, cases: &[Case]) -> Vec<String> {
+    fn skipped(&self, subject: &Subject, cases: &[Case]) -> Vec<String> {
         let mut skipped = Vec::new();
         if subject.loaded.graph.execution() != Execution::InOrder {
             skipped.push("other orders: the steps do not run in order".to_owned());
@@ -322,7 +324,7 @@ fn firsts(cases: &[Case]) -> impl Iterator<Item = usize> {
     })
 }
 
-fn title(subject: &Subject<'_>) -> Result<String> {
+fn title(subject: &Subject) -> Result<String> {
     let program = subject.lowering.program(&subject.loaded.graph, &subject.source)?;
     let (steps, values) = (counted(program.steps(), "step"), counted(program.values(), "value"));
     Ok(format!("{}: {steps}, {values}", subject.source))
@@ -330,7 +332,7 @@ fn title(subject: &Subject<'_>) -> Result<String> {
 
 /// Plans once, and says what came of it, and what it would take with every tensor apart.
 fn planned(
-    improved: &Improved<'_>,
+    improved: &Improved,
     case: &Case,
     packer: Option<Algorithm>,
     clock: &mut Clock,
@@ -376,7 +378,7 @@ fn packed(table: &Table, options: &Options, labels: Vec<String>, clock: &mut Clo
     Row { labels, arena_bytes, lower_bound_bytes, status, search_time: None, time }
 }
 
-impl Subject<'_> {
+impl Subject {
     /// The same in another order, with other sharing.
     fn variant(&self, sequence: Sequence, sharing: Sharing) -> Self {
         let mut variant = self.clone();

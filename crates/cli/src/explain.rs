@@ -9,6 +9,7 @@ use plimsoll_graph::CaseError;
 use plimsoll_graph::advise::{Action, Fit, advise, fit};
 use plimsoll_report::ExplainReport;
 
+use crate::clock::Clock;
 use crate::input::Source;
 use crate::output::{self, OutputArgs, TextOrJson};
 use crate::planning::{PlanningArgs, Subject};
@@ -36,7 +37,7 @@ pub(crate) struct Args {
     model: Option<PathBuf>,
 
     #[command(flatten)]
-    planning: PlanningArgs,
+    pub(crate) planning: PlanningArgs,
 
     /// Find out what it takes for the arena to have at most this many bytes
     #[arg(long, visible_alias = "capacity", value_name = "SIZE", value_parser = size::parse,
@@ -62,47 +63,63 @@ impl Args {
 pub(crate) fn run(args: &Args) -> Result<Answer> {
     let output = args.output.resolve(&args.files())?;
     let source = Source::or_sample(args.model.as_deref());
-    let Some(subject) = args.planning.read(source)? else { return Ok(Answer::Yes) };
-    let Subject { source, lowering, loaded, options, .. } = subject;
-    let variants = if args.no_advice { Vec::new() } else { lowering.smaller(&source)? };
-    let settled = match lowering.case(loaded.graph, options)?.plan() {
-        Ok(settled) => settled,
-        Err(CaseError::Plan(PlanError::NoRoom(why))) => {
-            output::note(&format!("{source}: no plan to explain: {why}"));
-            return Ok(Answer::No);
+    let Some(subject) = args.planning.read(source)?.map(Subject::noted) else {
+        return Ok(Answer::Yes);
+    };
+    let clock = args.planning.choices.packing.start_clock();
+    let explained = args.explain(subject, clock, |report| {
+        output.write(|format, out| match format {
+            TextOrJson::Text => report.write_text(out),
+            TextOrJson::Json => report.write_json(out),
+        })?;
+        if report.source.is_sample {
+            output.note("no model given; this is the built-in sample");
         }
-        Err(CaseError::Lowering(error)) => return Err(lowering.blamed(&error, &source)),
-        Err(error) => return Err(anyhow!("{source}: {error}")),
-    };
-    let mut clock = args.planning.choices.packing.start_clock();
-    let (mut tried, mut stopped) = (0, false);
-    let mut watch = |_: &Action| {
-        tried += 1;
-        let tick = clock.tick(|| format!("tried {tried} ways to lower the arena"));
-        stopped |= tick.is_break();
-        if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    let fit = args.budget.map(|budget| (budget, fit(&settled, &variants, budget, &mut watch)));
-    let advice = if args.no_advice { Vec::new() } else { advise(&settled, &variants, &mut watch) };
-    drop(clock);
-    let answer = match &fit {
-        Some((_, Fit::No(_))) => Answer::No,
-        _ => Answer::Yes,
-    };
-    let report = ExplainReport {
-        source: &source.origin(),
-        settled: &settled,
-        variants: &variants,
-        advice,
-        fit,
-        stopped,
-    };
-    output.write(|format, out| match format {
-        TextOrJson::Text => report.write_text(out),
-        TextOrJson::Json => report.write_json(out),
+        Ok(if fits(report) { Answer::Yes } else { Answer::No })
     })?;
-    if source == Source::Sample {
-        output.note("no model given; this is the built-in sample");
+    Ok(explained.unwrap_or_else(|why| {
+        output::note(&why);
+        Answer::No
+    }))
+}
+
+/// Whether it fits the budget, if there is one.
+pub(crate) fn fits(report: &ExplainReport<'_>) -> bool {
+    !matches!(&report.fit, Some((_, Fit::No(_))))
+}
+
+impl Args {
+    /// Explains the model and tells that; or says why there is no plan to explain.
+    pub(crate) fn explain<T>(
+        &self,
+        subject: Subject,
+        mut clock: Clock,
+        tell: impl FnOnce(&ExplainReport<'_>) -> Result<T>,
+    ) -> Result<Result<T, String>> {
+        let Subject { source, lowering, loaded, options, .. } = subject;
+        let variants = if self.no_advice { Vec::new() } else { lowering.smaller(&source)? };
+        let mut pulse = || clock.tick(|| "planning".to_owned());
+        let settled = match lowering.case(loaded.graph, options)?.plan_watched(&mut pulse) {
+            Ok(settled) => settled,
+            Err(CaseError::Plan(PlanError::NoRoom(why))) => {
+                return Ok(Err(format!("{source}: no plan to explain: {why}")));
+            }
+            Err(CaseError::Lowering(error)) => return Err(lowering.blamed(&error, &source)),
+            Err(error) => return Err(anyhow!("{source}: {error}")),
+        };
+        let (mut tried, mut stopped) = (0, false);
+        let mut watch = |_: &Action| {
+            tried += 1;
+            let tick = clock.tick(|| format!("tried {tried} ways to lower the arena"));
+            stopped |= tick.is_break();
+            if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let fit = self.budget.map(|budget| (budget, fit(&settled, &variants, budget, &mut watch)));
+        let advice =
+            if self.no_advice { Vec::new() } else { advise(&settled, &variants, &mut watch) };
+        drop(clock);
+        let source = &source.origin();
+        let (settled, variants) = (&settled, &variants[..]);
+        tell(&ExplainReport { source, settled, variants, advice, fit, stopped }).map(Ok)
     }
-    Ok(answer)
 }

@@ -9,6 +9,7 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use bytes::{Buf, Bytes};
 use clap::Args;
 use plimsoll_pack::csv::{self, Table};
 use plimsoll_report::Origin;
@@ -29,6 +30,8 @@ pub(crate) enum Source {
     Sample,
     Stdin,
     File(PathBuf),
+    /// What a program that carries the command has at hand.
+    Memory(Bytes),
 }
 
 impl Source {
@@ -50,7 +53,7 @@ impl Source {
         let name = self.to_string();
         let title = match self {
             Source::File(path) => path.file_name().map(|name| name.to_string_lossy().into_owned()),
-            Source::Sample | Source::Stdin => None,
+            Source::Sample | Source::Stdin | Source::Memory(_) => None,
         };
         Origin { title: title.unwrap_or(name.clone()), name, is_sample: *self == Source::Sample }
     }
@@ -85,6 +88,7 @@ impl Source {
         match self {
             Source::Sample => Ok(Box::new(SAMPLE.as_bytes())),
             Source::Stdin => Ok(Box::new(io::stdin().lock())),
+            Source::Memory(bytes) => Ok(Box::new(bytes.clone().reader())),
             Source::File(path) => {
                 let file = File::open(path).context("cannot open")?;
                 // Opening a directory succeeds; only reading it would fail, and say less.
@@ -112,6 +116,7 @@ impl fmt::Display for Source {
             Source::Sample => write!(f, "the built-in sample"),
             Source::Stdin => write!(f, "standard input"),
             Source::File(path) => write!(f, "{}", path.display()),
+            Source::Memory(_) => write!(f, "the model"),
         }
     }
 }

@@ -21,7 +21,7 @@ use plimsoll_graph::{
     ScheduledGraph, Selector, Tries, Width, improve, joined_as_recorded, order_by_names, text,
     training_json,
 };
-use plimsoll_model::Model;
+use plimsoll_model::{Model, Refused};
 use plimsoll_onnx::{OnnxError, OnnxFile};
 use plimsoll_pack::Effort;
 use ranges::AtSizes;
@@ -36,7 +36,6 @@ use crate::dims::{DimArgs, Dims, ToldDims};
 use crate::donations::{DonationArgs, Donations};
 use crate::input::{Source, text_of};
 use crate::kind::Wanted;
-use crate::output;
 
 /// A little network, for those who have no model at hand.
 const SAMPLE: &[u8] = include_bytes!("../samples/plan.onnx");
@@ -61,7 +60,10 @@ fn read(source: &Source) -> Result<Read> {
             source.open(Wanted::Model).with_context(|| source.to_string())?;
             return onnx(plimsoll_onnx::open(path));
         }
-        Source::File(_) | Source::Stdin => {}
+        Source::Memory(bytes) if bytes.first() == Some(&ONNX_BEGINS) => {
+            return onnx(Ok(bytes.clone().into()));
+        }
+        Source::File(_) | Source::Stdin | Source::Memory(_) => {}
     }
     let bytes = source.bytes(Wanted::Model).with_context(|| source.to_string())?;
     if bytes.first() == Some(&ONNX_BEGINS) {
@@ -339,6 +341,16 @@ fn read_order(path: &Path) -> Result<Order> {
     Ok(Order::Names(names, source))
 }
 
+/// How long to search for an order where so much is put into packing.
+pub(crate) fn search_effort(fast: bool, effort: Effort) -> OrderEffort {
+    match effort {
+        _ if fast => OrderEffort::Fast,
+        Effort::Fast => OrderEffort::Fast,
+        Effort::Default => OrderEffort::Default,
+        Effort::High | Effort::Exhaustive => OrderEffort::High,
+    }
+}
+
 impl Lowering {
     /// Reads a model, and finds its shapes.
     pub(crate) fn load(&self, source: &Source) -> Result<Loaded> {
@@ -350,7 +362,7 @@ impl Lowering {
         let (model, onnx) = match read(source)? {
             Read::Graph(graph) if self.dims.is_empty() => {
                 let graph = donated(graph)?;
-                return Ok(Loaded { graph, corners: Vec::new(), proof: None, onnx: None });
+                return Ok(Loaded { graph, ..Loaded::default() });
             }
             Read::Graph(_) => {
                 bail!("{source}: has no symbols or open shapes that dims could be for")
@@ -358,12 +370,11 @@ impl Lowering {
             Read::Model(model, bytes) => (model, Some(bytes)),
         };
         let AtSizes { graph, refused, corners, proof } = self.at_sizes(&model, source)?;
-        for refused in refused {
-            output::note(&format!("{source}: {refused}; planned without it"));
-        }
+        let passed_over = |refused: &Refused| format!("{source}: {refused}; planned without it");
+        let notes = refused.iter().map(passed_over).collect();
         let corners = corners.into_iter().map(|(name, graph)| Ok((name, donated(graph)?)));
         let corners = corners.collect::<Result<_>>()?;
-        Ok(Loaded { graph: donated(graph)?, corners, proof, onnx })
+        Ok(Loaded { graph: donated(graph)?, corners, proof, onnx, notes })
     }
 
     /// The same without the copies that a plan tells it does without.
@@ -424,13 +435,9 @@ impl Lowering {
 
     /// How long to search for an order, if one is searched for.
     fn order_effort(&self, effort: Effort) -> Option<OrderEffort> {
-        match (&self.order, effort) {
-            (Order::Searched { fast: true }, _) | (Order::Searched { .. }, Effort::Fast) => {
-                Some(OrderEffort::Fast)
-            }
-            (Order::Searched { .. }, Effort::Default) => Some(OrderEffort::Default),
-            (Order::Searched { .. }, Effort::High | Effort::Exhaustive) => Some(OrderEffort::High),
-            (Order::Own | Order::Given | Order::Names(..), _) => None,
+        match &self.order {
+            Order::Searched { fast } => Some(search_effort(*fast, effort)),
+            Order::Own | Order::Given | Order::Names(..) => None,
         }
     }
 

@@ -55,7 +55,7 @@ pub(crate) fn annotated(
 pub(crate) fn tell_folder(noted: Option<&Annotated>, source: &Source, output: Option<&Path>) {
     let is_elsewhere = match (source, output) {
         (Source::File(input), Some(output)) => folder(input) != folder(output),
-        (Source::Sample | Source::Stdin, _) | (_, None) => true,
+        (Source::Sample | Source::Stdin | Source::Memory(_), _) | (_, None) => true,
     };
     if is_elsewhere && noted.is_some_and(Annotated::has_external_data) {
         output::note(&format!(

@@ -87,6 +87,11 @@ pub(crate) struct Output<F> {
 }
 
 impl<F: Format> OutputArgs<F> {
+    /// To one file.
+    pub(crate) fn to_file(path: &Path) -> Self {
+        OutputArgs { output: vec![path.to_owned()], format: None }
+    }
+
     /// Decides the forms: what was asked for, else what the extension says, else text. None of the
     /// files that are read may be written.
     pub(crate) fn resolve(&self, read: &[&Path]) -> Result<Outputs<F>> {
@@ -151,7 +156,7 @@ fn place(path: &Path) -> PathBuf {
 }
 
 /// The form whose suffix the name of a file has; the longest counts.
-fn by_suffix<F: Format>(path: &Path) -> Result<F> {
+pub(crate) fn by_suffix<F: Format>(path: &Path) -> Result<F> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let pairs = || F::value_variants().iter().flat_map(|f| f.suffixes().iter().map(|s| (*f, *s)));
     let found = pairs().filter(|(_, suffix)| ends_in(&name, suffix));

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use plimsoll_pack::{Algorithm, Effort, Options};
 
-use crate::clock::{self, Clock};
+use crate::clock::{self, Clock, Watcher};
 use crate::output;
 
 /// What a command line can say about packing.
@@ -93,6 +93,11 @@ impl PackingArgs {
     /// Starts the clock.
     pub(crate) fn start_clock(&self) -> Clock {
         Clock::start(self.time_limit)
+    }
+
+    /// The same for a program that watches.
+    pub(crate) fn start_watched(&self, watcher: Watcher) -> Clock {
+        Clock::watched(self.time_limit, watcher)
     }
 
     /// Whether an effort is asked for.

@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::device::{Device, DeviceArgs, Uses};
 use crate::input::Source;
 use crate::output::{self, Output, OutputArgs, Outputs};
-use crate::planning::{Planned, PlanningArgs, Subject};
+use crate::planning::{Improved, Planned, PlanningArgs, Subject};
 use crate::{Answer, noted_onnx, size};
 
 const EXAMPLES: &str = "\
@@ -64,7 +64,7 @@ pub(crate) struct Args {
     model: Option<PathBuf>,
 
     #[command(flatten)]
-    planning: PlanningArgs,
+    pub(crate) planning: PlanningArgs,
 
     /// The arena (all banks together) shall have at most this many bytes
     #[arg(long, visible_alias = "capacity", value_name = "SIZE", value_parser = size::parse,
@@ -76,7 +76,7 @@ pub(crate) struct Args {
     write_shared: Option<PathBuf>,
 
     #[command(flatten)]
-    device: DeviceArgs,
+    pub(crate) device: DeviceArgs,
 
     #[command(flatten)]
     output: OutputArgs<Format>,
@@ -84,7 +84,7 @@ pub(crate) struct Args {
 
 /// The forms of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(crate) enum Format {
     /// A summary and a map, for people
     Text,
     /// One object, for scripts and `plimsoll verify`
@@ -169,29 +169,19 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let device = args.device.resolve(uses(&output))?;
     let source = Source::or_sample(args.model.as_deref());
     let planning = planning(&output, &args.planning)?;
-    let Some(subject) = planning.read(source)? else { return Ok(Answer::Yes) };
-    if output.has(|format| format == Format::Onnx) && subject.loaded.onnx.is_none() {
-        let source = &subject.source;
-        bail!("{source}: is not an ONNX model, and only such a one can be written with notes");
+    let Some(subject) = planning.read(source)?.map(Subject::noted) else { return Ok(Answer::Yes) };
+    for one in output.iter() {
+        check_model(one.format, &subject)?;
     }
     let mut clock = args.planning.choices.packing.start_clock();
     let improved = subject.improve(&mut clock)?;
     let program = improved.program()?;
-    let mut told = improved.told();
-    if let Some(budget) = args.budget {
-        told.insert("budget_bytes".to_owned(), json!(budget));
-    }
+    let told = args.told(&improved);
     let source = &improved.subject.source;
     let answer = match improved.plan(&program, &mut clock)? {
         Ok(Planned { plan, corners }) => {
-            let asked = Asked {
-                budget: args.budget,
-                is_timed: args.planning.choices.packing.is_timed(),
-                proof: improved.subject.loaded.proof.as_ref(),
-                corners: &corners,
-                best: &improved.best,
-            };
             let origin = source.origin();
+            let asked = args.asked(&improved, &corners);
             let report = PlanReport::new(&origin, &program, &plan, asked);
             args.show(&output, &report, &improved.subject, &device, &told)?
         }
@@ -230,7 +220,7 @@ fn planning(output: &Outputs<Format>, asked: &PlanningArgs) -> Result<PlanningAr
 
 impl Args {
     /// The files that are read.
-    fn files(&self) -> Vec<&Path> {
+    pub(crate) fn files(&self) -> Vec<&Path> {
         let model = self.model.as_deref().into_iter();
         model.chain(self.planning.files()).chain(self.device.files()).collect()
     }
@@ -240,21 +230,41 @@ impl Args {
         self.write_shared.as_ref().map_or(Ok(()), |path| output::spare(path, &self.files()))
     }
 
+    /// What a plan has to say of its model and its options.
+    pub(crate) fn told(&self, improved: &Improved) -> Recorded {
+        let mut told = improved.told();
+        if let Some(budget) = self.budget {
+            told.insert("budget_bytes".to_owned(), json!(budget));
+        }
+        told
+    }
+
+    /// What was asked of a plan, and what was found on the way.
+    pub(crate) fn asked<'a>(
+        &self,
+        improved: &'a Improved,
+        corners: &'a [(String, u64)],
+    ) -> Asked<'a> {
+        Asked {
+            budget: self.budget,
+            is_timed: self.planning.choices.packing.is_timed(),
+            proof: improved.subject.loaded.proof.as_ref(),
+            corners,
+            best: &improved.best,
+        }
+    }
+
     fn show(
         &self,
         output: &Outputs<Format>,
         report: &PlanReport<'_>,
-        subject: &Subject<'_>,
+        subject: &Subject,
         device: &Device,
         told: &Recorded,
     ) -> Result<Answer> {
         let PlanReport { program, plan, .. } = *report;
-        let source = &subject.source;
-        if output.has(Format::wants_stretches)
-            && let Some(value) = report.first_of_rows()
-        {
-            let name = plain(&program.value_name(value));
-            bail!("{source}: {name} is a strided view, and this format cannot express strides");
+        for one in output.iter() {
+            check_form(one.format, report, subject)?;
         }
         for one in output.iter() {
             write(one, report, subject, device, told.clone())?;
@@ -267,46 +277,83 @@ impl Args {
             output::to_path(path, &layout.to_json())?;
         }
         let Some(refusal) = report.refusal() else { return Ok(Answer::Yes) };
-        output.note(&format!("{source}: {refusal}"));
+        output.note(&format!("{}: {refusal}", subject.source));
         Ok(Answer::No)
     }
+}
+
+/// Whether a form is one for the model.
+fn check_model(format: Format, subject: &Subject) -> Result<()> {
+    let Subject { source, loaded, .. } = subject;
+    ensure!(
+        format != Format::Onnx || loaded.onnx.is_some(),
+        "{source}: is not an ONNX model, and only such a one can be written with notes"
+    );
+    Ok(())
+}
+
+/// Whether a form can tell where everything is.
+pub(crate) fn check_form(format: Format, report: &PlanReport<'_>, subject: &Subject) -> Result<()> {
+    check_model(format, subject)?;
+    if format.wants_stretches()
+        && let Some(value) = report.first_of_rows()
+    {
+        let (source, name) = (&subject.source, plain(&report.program.value_name(value)));
+        bail!("{source}: {name} is a strided view, and this format cannot express strides");
+    }
+    Ok(())
 }
 
 /// Writes the plan to one place, in its form.
 fn write(
     output: &Output<Format>,
     report: &PlanReport<'_>,
-    subject: &Subject<'_>,
+    subject: &Subject,
     device: &Device,
     told: Recorded,
 ) -> Result<()> {
+    output.write(writing(output.format, report, subject, device, told, output.path())?)
+}
+
+/// What writes a plan, once everything that can be wrong with it has been asked.
+pub(crate) type Writing<'a> = Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + 'a>;
+
+/// What writes the plan in one of its forms; `path` is where it will be, if that is a file.
+pub(crate) fn writing<'a>(
+    format: Format,
+    report: &'a PlanReport<'_>,
+    subject: &'a Subject,
+    device: &Device,
+    told: Recorded,
+    path: Option<&Path>,
+) -> Result<Writing<'a>> {
     let PlanReport { program, plan, .. } = *report;
     let source = &subject.source;
     let banks = &subject.options.banks;
-    let all = |text: &str| output.write(|out| out.write_all(text.as_bytes()));
-    match output.format {
-        Format::Text => output.write(|out| report.write_text(out)),
-        Format::Json => output.write(|out| report.write_json(out, told)),
-        Format::Tsv => output.write(|out| report.write_tsv(out)),
-        Format::Csv => output.write(|out| report.write_csv(out)),
-        Format::Svg => output.write(|out| report.write_svg(out)),
-        Format::Html => all(&write_map(program, plan, &program.labels(source.origin().title))),
-        Format::Plim => output.write(|out| report.write_plim(out)),
-        Format::Trace => all(&write_chrome_trace(program, plan)),
-        Format::H => all(&write_c_header(program, plan, banks, &device.prefix)),
-        Format::Rs => all(&write_rust_source(program, plan, banks)),
-        Format::Tflm => {
-            let allocation = device.offline_allocation(source, program, plan)?;
-            output.write(|out| out.write_all(&allocation.to_bytes()))
-        }
-        Format::TflmJson => all(&device.offline_allocation(source, program, plan)?.to_json()),
+    Ok(match format {
+        Format::Text => Box::new(|out| report.write_text(out)),
+        Format::Json => Box::new(|out| report.write_json(out, told)),
+        Format::Tsv => Box::new(|out| report.write_tsv(out)),
+        Format::Csv => Box::new(|out| report.write_csv(out)),
+        Format::Svg => Box::new(|out| report.write_svg(out)),
+        Format::Html => all(write_map(program, plan, &program.labels(source.origin().title))),
+        Format::Plim => Box::new(|out| report.write_plim(out)),
+        Format::Trace => all(write_chrome_trace(program, plan)),
+        Format::H => all(write_c_header(program, plan, banks, &device.prefix)),
+        Format::Rs => all(write_rust_source(program, plan, banks)),
+        Format::Tflm => all(device.offline_allocation(source, program, plan)?.to_bytes()),
+        Format::TflmJson => all(device.offline_allocation(source, program, plan)?.to_json()),
         Format::Onnx => {
-            let noted = |bytes| noted_onnx::annotated(bytes, source, program, plan);
+            let noted = |file| noted_onnx::annotated(file, source, program, plan);
             let noted = subject.loaded.onnx.as_ref().map(noted).transpose()?;
-            noted_onnx::tell_folder(noted.as_ref(), source, output.path());
-            output.write(|out| noted.map_or(Ok(()), |noted| noted.write(out)))
+            noted_onnx::tell_folder(noted.as_ref(), source, path);
+            Box::new(|out| noted.map_or(Ok(()), |noted| noted.write(out)))
         }
-    }
+    })
+}
+
+fn all<'a>(bytes: impl AsRef<[u8]> + 'a) -> Writing<'a> {
+    Box::new(move |out| out.write_all(bytes.as_ref()))
 }
 
 /// Says that there is no plan: in the forms that were asked for, where they can say so.

@@ -16,7 +16,7 @@ use crate::choices::ChoiceArgs;
 use crate::clock::Clock;
 use crate::input::Source;
 use crate::model::{Loaded, Lowering, ModelArgs};
-use crate::shared;
+use crate::{output, shared};
 
 /// What a command line can say about a model and its plan.
 #[derive(Args, Clone, Debug)]
@@ -30,17 +30,19 @@ pub(crate) struct PlanningArgs {
 
 /// A model, and how it is to be planned.
 #[derive(Clone)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct Subject {
     pub(crate) source: Source,
     pub(crate) lowering: Lowering,
     pub(crate) loaded: Loaded,
     pub(crate) options: Options,
-    choices: &'a ChoiceArgs,
+    choices: ChoiceArgs,
+    /// What is odd about the model, or what is said of it, and was passed over.
+    pub(crate) notes: Vec<String>,
 }
 
 /// The same in its best order and without copies that it can do without.
-pub(crate) struct Improved<'a> {
-    pub(crate) subject: Subject<'a>,
+pub(crate) struct Improved {
+    pub(crate) subject: Subject,
     pub(crate) best: Best,
 }
 
@@ -58,16 +60,17 @@ impl PlanningArgs {
     }
 
     /// Reads the model; `None` if only the list of algorithms was asked for, which is printed then.
-    pub(crate) fn read(&self, source: Source) -> Result<Option<Subject<'_>>> {
+    pub(crate) fn read(&self, source: Source) -> Result<Option<Subject>> {
         let choices = &self.choices;
         let Some(mut options) = choices.resolve()? else { return Ok(None) };
         let lowering = self.how_to_read.resolve()?;
-        let loaded = lowering.load(&source)?;
+        let mut loaded = lowering.load(&source)?;
+        let mut notes = std::mem::take(&mut loaded.notes);
         options.no_share = choices.no_share(&loaded.graph)?;
         if let (Some(layout), Some(from)) = (&options.shared, choices.shared_source()) {
-            shared::tell_plain_params(&loaded.graph, layout, &from);
+            notes.extend(shared::plain_params(&loaded.graph, layout, &from));
         }
-        Ok(Some(Subject { source, lowering, loaded, options, choices }))
+        Ok(Some(Subject { source, lowering, loaded, options, choices: choices.clone(), notes }))
     }
 
     /// Whether nothing is said that a problem has no use for.
@@ -76,9 +79,15 @@ impl PlanningArgs {
     }
 }
 
-impl<'a> Subject<'a> {
+impl Subject {
+    /// Says on standard error what was passed over.
+    pub(crate) fn noted(self) -> Self {
+        self.notes.iter().for_each(|note| output::note(note));
+        self
+    }
+
     /// Tries other orders and joined concats, as far as nothing else is said.
-    pub(crate) fn improve(mut self, clock: &mut Clock) -> Result<Improved<'a>> {
+    pub(crate) fn improve(mut self, clock: &mut Clock) -> Result<Improved> {
         let plimsoll_graph::Improved { best, options } =
             self.lowering.improve(&mut self.loaded, &self.options, &self.source, clock)?;
         self.options = options;
@@ -86,7 +95,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-impl Improved<'_> {
+impl Improved {
     /// The graph as a program.
     pub(crate) fn program(&self) -> Result<ScheduledGraph<'_>> {
         let Subject { source, lowering, loaded, .. } = &self.subject;

@@ -9,7 +9,6 @@ use serde::Deserialize;
 
 use crate::input::Source;
 use crate::kind::Wanted;
-use crate::output;
 
 /// Of a plan only what lends its places.
 #[derive(Deserialize)]
@@ -29,25 +28,28 @@ struct Row {
     root: Option<String>,
 }
 
-/// Says so if a layout has places for params of a graph that are not shared: they are not looked for
+/// A note if a layout has places for params of a graph that are not shared: they are not looked for
 /// there.
-pub(crate) fn tell_plain_params(graph: &Graph, layout: &SharedLayout, source: &Source) {
+pub(crate) fn plain_params(
+    graph: &Graph,
+    layout: &SharedLayout,
+    source: &Source,
+) -> Option<String> {
     let is_plain = |value: &ValueId| {
         let value = graph.value(*value);
         let is_param = value.role == Role::Param && value.storage != Storage::Shared;
         is_param && layout.values.contains_key(&value.name)
     };
     let plain: Vec<ValueId> = graph.value_ids().filter(is_plain).collect();
-    let Some(first) = plain.first() else { return };
-    let name = &graph.value(*first).name;
+    let name = &graph.value(*plain.first()?).name;
     let more = match plain.len() - 1 {
         0 => String::new(),
         more => format!(" ({more} more are like that)"),
     };
-    output::note(&format!(
+    Some(format!(
         "{source}: {name:?} is a param of this model that is not shared: it is not placed as the \
          layout says{more}"
-    ));
+    ))
 }
 
 /// Reads a layout: of a plan, the places of all its params.

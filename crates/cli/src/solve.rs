@@ -53,7 +53,7 @@ pub(crate) struct Args {
 
 /// The forms of a packing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(crate) enum Format {
     /// A summary and a map, for people
     Text,
     /// One object, for scripts
@@ -147,7 +147,12 @@ fn misfit(
     (misfit, is_cut)
 }
 
-fn render(out: &mut dyn Write, format: Format, report: &PackingReport<'_>) -> io::Result<()> {
+/// Writes a packing in one of its forms.
+pub(crate) fn render(
+    out: &mut dyn Write,
+    format: Format,
+    report: &PackingReport<'_>,
+) -> io::Result<()> {
     match (format, &report.outcome.solution) {
         (Format::Text, _) => report.write_text(out),
         (Format::Json, _) => report.write_json(out),

@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 use crate::input::Source;
 use crate::kind::Wanted;
 use crate::model::{ModelArgs, taken};
-use crate::output::{OutputArgs, TextOrJson};
+use crate::output::{self, OutputArgs, TextOrJson};
 use crate::verdict::{self, MOST_VIOLATIONS};
 use crate::{Answer, bank, boundary, size};
 
@@ -106,6 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         }
         Err(error)
     })?;
+    loaded.notes.iter().for_each(|note| output::note(note));
     let program = lowering.program(&loaded.graph, &model)?;
     let read = || -> Result<_> {
         let mut read = read_plan(&program, &text)?;

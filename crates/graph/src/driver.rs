@@ -11,7 +11,7 @@
 
 use std::ops::ControlFlow;
 
-use plimsoll::{Options, OrderEffort, PlanError, Pulse, VerifiedPlan, plan, verified};
+use plimsoll::{Options, OrderEffort, PlanError, Pulse, VerifiedPlan, plan_watched, verified};
 
 use crate::best::{Best, Tries, best_watched};
 use crate::graph::Graph;
@@ -48,14 +48,18 @@ impl Case {
 
     /// Plans the case.
     pub fn plan(self) -> Result<PlannedGraph, CaseError> {
+        self.plan_watched(&mut || ControlFlow::Continue(()))
+    }
+
+    /// The same, while somebody is asked now and then whether to go on; what was found by then is kept.
+    pub fn plan_watched(self, pulse: &mut Pulse<'_>) -> Result<PlannedGraph, CaseError> {
         let Case { graph, lowering, options, tries, .. } = &self;
-        let mut pulse = || ControlFlow::Continue(());
-        let improved = improve(graph.clone(), lowering, options, *tries, &mut pulse)?;
+        let improved = improve(graph.clone(), lowering, options, *tries, pulse)?;
         let Improved { best, options } = improved;
         let program = ScheduledGraph::new(&best.graph, lowering)?;
         let plan = match &best.plan {
             Some(found) => verified(&program, found.as_ref().clone())?,
-            None => plan(&program, &options)?,
+            None => plan_watched(&program, &options, &mut |_| pulse())?,
         };
         Ok(PlannedGraph { case: self, best, plan })
     }

@@ -52,7 +52,8 @@ pub use json_fault::{JsonFault, object_from_json};
 pub use labels::{Labels, ValueLabel};
 pub use options::{BankSpec, Boundary, NoShare, Options, OptionsError};
 pub use order::{
-    Contender, Ordering, Orders, order, order_watched, orders_watched, plan_in_best_order, smallest,
+    Contender, Ordering, Orders, order, order_watched, orders_watched, plan_in_best_order,
+    plan_in_best_order_watched, smallest,
 };
 pub use pipeline::{plan, plan_watched, unverified_plan, verified};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};

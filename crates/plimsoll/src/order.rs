@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use crate::error::PlanError;
 use crate::ids::StepId;
 use crate::options::Options;
-use crate::pipeline::{plan, unverified, verified};
+use crate::pipeline::{plan_watched, unverified, verified};
 use crate::plan::Plan;
 use crate::program::{Execution, Program};
 use crate::schedule::{OrderEffort, Pulse, Schedule, Searched, search_watched};
@@ -95,10 +95,20 @@ pub fn plan_in_best_order(
     options: &Options,
     effort: OrderEffort,
 ) -> Result<VerifiedPlan, PlanError> {
-    match order(program, options, effort)? {
+    plan_in_best_order_watched(program, options, effort, &mut || ControlFlow::Continue(()))
+}
+
+/// The same, while somebody is asked now and then whether to go on; what was found by then is kept.
+pub fn plan_in_best_order_watched(
+    program: &dyn Program,
+    options: &Options,
+    effort: OrderEffort,
+    pulse: &mut Pulse<'_>,
+) -> Result<VerifiedPlan, PlanError> {
+    match order_watched(program, options, effort, pulse)? {
         Some(Ordering { plan: Some(found), .. }) => verified(program, *found),
-        Some(ordering) => plan(program, &ordering.applied(options)),
-        None => plan(program, options),
+        Some(ordering) => plan_watched(program, &ordering.applied(options), &mut |_| pulse()),
+        None => plan_watched(program, options, &mut |_| pulse()),
     }
 }
 

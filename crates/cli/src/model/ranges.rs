@@ -13,7 +13,7 @@ use super::{Lowering, Read, read};
 use crate::input::Source;
 
 /// A model as a graph, at the largest dims that are asked for.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Loaded {
     /// The graph that is planned. With ranges of dims nothing is declared in it but what holds at
     /// every size.
@@ -24,6 +24,8 @@ pub(crate) struct Loaded {
     pub(crate) proof: Option<Proof>,
     /// The file, if it is an ONNX model.
     pub(crate) onnx: Option<OnnxFile>,
+    /// What of the model was passed over.
+    pub(crate) notes: Vec<String>,
 }
 
 /// A model at the sizes that are asked for.

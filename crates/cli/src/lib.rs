@@ -1,0 +1,137 @@
+//! `plimsoll`, the command: arguments in, one answer out.
+//!
+//! This crate alone prints and reads arguments, files and the environment. A command is a file
+//! with its arguments and a `run`; what it finds is an [`Answer`], and what keeps it from
+//! answering is an error, told in one line.
+//!
+//! It is a library for those who carry the command with them, as the Python package does: [`command`] is
+//! the whole of it, and [`PlannedModel`], [`PlannedProgram`], [`Explanation`] and [`PackedProblem`] are what
+//! the commands find, to be asked instead of printed.
+
+mod bank;
+mod boundary;
+mod check;
+mod choices;
+mod claim;
+mod clock;
+mod compare;
+mod completions;
+mod device;
+mod diff;
+mod dims;
+mod donations;
+mod explain;
+mod foreign;
+mod input;
+mod kind;
+mod man;
+mod model;
+mod noted_onnx;
+mod output;
+mod packing;
+mod plan;
+mod planned;
+mod planning;
+mod shared;
+mod size;
+mod solve;
+#[cfg(test)]
+mod tests;
+mod verdict;
+mod verify;
+
+use std::ffi::OsString;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+pub use planned::{
+    Explanation, ModelSource, NoAnswer, PackedProblem, PlannedModel, PlannedProgram, Watcher,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  plimsoll plan                                  plan the built-in sample network
+  plimsoll plan net.plim -o plan.json            plan your own
+  plimsoll verify net.plim plan.json             verify anybody's plan
+  plimsoll explain net.onnx --budget 256KiB      why it is so large, and what would lower it
+  plimsoll compare net.plim                      orders, sharing and packing side by side
+  plimsoll diff old.json plan.json               what changed from one plan to another
+  plimsoll solve                                 pack the built-in sample
+  plimsoll solve problem.csv                     pack your own buffers
+  plimsoll check problem.csv solution.csv        check anybody's packing
+
+Exit status:
+  0  fine
+  1  the answer is no: infeasible, does not fit, not valid, or not the same
+  2  bad usage or bad input, with one message on standard error";
+
+/// Plans the memory of tensor programs, and shows how close to the lower bound it is
+#[derive(Parser)]
+#[command(name = "plimsoll", version, after_help = EXAMPLES)]
+struct Cli {
+    /// Say only errors, and print no summary: the exit status is the answer
+    #[arg(short, long, global = true)]
+    quiet: bool,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Plan(Box<plan::Args>),
+    Verify(verify::Args),
+    Explain(explain::Args),
+    Compare(compare::Args),
+    Diff(diff::Args),
+    Solve(solve::Args),
+    Check(check::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// What a command found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Yes,
+    No,
+}
+
+impl Command {
+    fn run(&self) -> Result<Answer> {
+        match self {
+            Command::Plan(args) => plan::run(args),
+            Command::Verify(args) => verify::run(args),
+            Command::Explain(args) => explain::run(args),
+            Command::Compare(args) => compare::run(args),
+            Command::Diff(args) => diff::run(args),
+            Command::Solve(args) => solve::run(args),
+            Command::Check(args) => check::run(args),
+            Command::Completions(args) => completions::run(args),
+            Command::Man(args) => man::run(args),
+        }
+    }
+}
+
+/// Runs the command that the arguments say, its name first, and gives its exit status.
+pub fn command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(usage) => {
+            // Nobody is left to be told if this fails.
+            let _ = usage.print();
+            return u8::try_from(usage.exit_code()).unwrap_or(2);
+        }
+    };
+    if cli.quiet {
+        output::be_quiet();
+    }
+    match cli.command.run() {
+        Ok(Answer::Yes) => 0,
+        Ok(Answer::No) => 1,
+        Err(error) => {
+            output::error(&format!("{error:#}"));
+            2
+        }
+    }
+}
