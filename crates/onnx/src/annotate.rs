@@ -121,7 +121,7 @@ struct Splicer<'a> {
 
 type Spliced = Result<Pieces, Malformed>;
 
-impl<'a> Splicer<'a> {
+impl Splicer<'_> {
     fn model(&mut self, notes: &BTreeMap<String, String>) -> Spliced {
         let mut pieces = Pieces::default();
         let mut graphs = 0;
