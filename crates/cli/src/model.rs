@@ -19,7 +19,7 @@ use plimsoll_graph::training_json::TrainingJsonError;
 use plimsoll_graph::{
     Case, Graph, Improved, Kernels, LoweringError, LoweringOptions, Preset, RecordedChoice,
     ScheduledGraph, Selector, Tries, Width, improve, joined_as_recorded, order_by_names, text,
-    training_json,
+    topological_order, training_json,
 };
 use plimsoll_model::{Model, Refused};
 use plimsoll_onnx::{OnnxError, OnnxFile};
@@ -406,10 +406,13 @@ impl Lowering {
         let improved = improve(graph, &lowering, options, tries, &mut pulse);
         let mut improved = improved.map_err(|error| self.blamed(&error, source))?;
         loaded.graph = std::mem::take(&mut improved.best.graph);
-        if matches!(self.order, Order::Given | Order::Names(..)) {
-            // What was compared has the order that the graph finds for itself.
-            improved.best.plan = None;
-        }
+        // What was compared has the order that the graph finds for itself.
+        let is_compared = match self.order {
+            Order::Own | Order::Searched { .. } => true,
+            Order::Given => topological_order(&loaded.graph).is_sorted(),
+            Order::Names(..) => false,
+        };
+        improved.best.plan = improved.best.plan.filter(|_| is_compared);
         loaded.join_corners(&lowering.kernels, &improved.best.choices, source)?;
         Ok(improved)
     }

@@ -274,6 +274,9 @@ impl<'g> Rules<'g> {
 /// so is what other views are made of than those that only have another shape.
 fn rows(graph: &Graph, aliases: &Aliases, kernels: &Kernels) -> Vec<bool> {
     let striding = kernels.striding(graph);
+    if !striding.contains(&true) {
+        return vec![false; graph.values().len()];
+    }
     let mut rows = vec![graph.execution() == Execution::InOrder; graph.values().len()];
     graph.outputs().iter().for_each(|output| rows[output.index()] = false);
     // A concat may be one that is no step any more: what is left of them is checked in the end.
@@ -287,7 +290,7 @@ fn rows(graph: &Graph, aliases: &Aliases, kernels: &Kernels) -> Vec<bool> {
             rows[input.index()] &= rows[output.index()];
             continue;
         }
-        let views = aliases.is_pure_view(id) || !graph.native_effect(id).views.is_empty();
+        let views = aliases.is_pure_view(id) || !graph.native_views(id).is_empty();
         if !striding[id.index()] || views {
             node.reads().chain(node.results()).for_each(|value| rows[value.index()] = false);
         }
@@ -376,7 +379,7 @@ pub fn with_choices(
     let aliases = graph.aliases(kernels);
     let mut layouts = Layouts::of(graph, &aliases);
     layouts.take_all(choices);
-    layouts.finish(kernels)
+    Ok(layouts.finish(kernels)?.0)
 }
 
 /// The graph without the copies of these nodes, as far as they do not want the same value in two
@@ -409,12 +412,12 @@ fn check_rows(
     before: &Graph,
     old: &Aliases,
     joined: &Graph,
+    aliases: &Aliases,
     kernels: &Kernels,
 ) -> Result<(), GraphError> {
     if joined.values().iter().zip(before.values()).all(|(new, old)| new.view == old.view) {
         return Ok(());
     }
-    let aliases = joined.aliases(kernels);
     let striding = kernels.striding(joined);
     let in_rows = |value: &ValueId| {
         aliases.resolve(*value).rows.is_some() && old.resolve(*value).rows.is_none()
@@ -423,7 +426,7 @@ fn check_rows(
     let blind = joined.node_ids().filter(runs).filter(|id| !striding[id.index()]);
     let touched = blind.flat_map(|id| joined.node(id).reads().chain(joined.node(id).results()));
     let handed_out = joined.outputs().iter().copied();
-    let torn = joined.value_ids().filter(|value| !has_whole_rows(joined, &aliases, *value));
+    let torn = joined.value_ids().filter(|value| !has_whole_rows(joined, aliases, *value));
     match touched.chain(handed_out).chain(torn).find(in_rows) {
         None => Ok(()),
         Some(value) => Err(GraphError::value(&joined.value(value).name, ValueFault::RowsUnread)),

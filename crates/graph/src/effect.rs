@@ -71,7 +71,7 @@ pub fn effect(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Effect 
         overwrites: overwrites(inputs, outputs, &[0], |input, output| input >= output),
         ..plain.clone()
     };
-    let known = || views(op, inputs, outputs).into_iter().filter_map(FoundView::known).collect();
+    let known = || known_views(op, inputs, outputs);
     let copying = || Effect { views: known(), copies: true, ..plain.clone() };
     match op {
         Op::Unary | Op::Clamp | Op::Softmax | Op::Norm | Op::Scan => elementwise(&[0]),
@@ -110,6 +110,15 @@ pub fn effect(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Effect 
         | Op::Gather
         | Op::Pad => copying(),
     }
+}
+
+/// The views that an op makes at bytes that are known.
+pub(crate) fn known_views(
+    op: &Op,
+    inputs: &Operands<'_>,
+    outputs: &Operands<'_>,
+) -> Vec<ViewEffect> {
+    views(op, inputs, outputs).into_iter().filter_map(FoundView::known).collect()
 }
 
 /// An output that is a view of an input, at a byte that may follow from the sizes of ranges.

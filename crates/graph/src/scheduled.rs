@@ -24,8 +24,7 @@ use plimsoll::{
 use size::Sizes;
 
 use crate::graph::{
-    Aliases, Flow, Folds, Graph, GraphError, Kernels, NodeId, OrderError, Value, check_order,
-    topological_order, waits_of,
+    Aliases, Graph, GraphError, Kernels, NodeId, OrderError, Resolved, Value, check_order, waits_of,
 };
 use crate::width::Width;
 
@@ -136,7 +135,23 @@ pub struct ScheduledGraph<'g> {
 impl<'g> ScheduledGraph<'g> {
     /// The graph in its own order, as far as that is possible.
     pub fn new(graph: &'g Graph, options: &LoweringOptions) -> Result<Self, LoweringError> {
-        ScheduledGraph::with_order(graph, &topological_order(graph), options)
+        let resolved = Resolved::of(graph, &options.kernels)?;
+        ScheduledGraph::of(graph, resolved, options)
+    }
+
+    /// The same with what follows from the graph and these kernels.
+    pub(crate) fn of(
+        graph: &'g Graph,
+        resolved: Resolved,
+        options: &LoweringOptions,
+    ) -> Result<Self, LoweringError> {
+        let runs = |node: &NodeId| !graph.node(*node).elided;
+        let order = if options.kernels.all_view() {
+            resolved.order.iter().copied().filter(runs).collect()
+        } else {
+            check_order(graph, &resolved.flow, &resolved.order)?
+        };
+        ScheduledGraph::lowered(graph, resolved, order, options)
     }
 
     /// The graph in an order given by the caller, in which elided nodes may be left out.
@@ -145,10 +160,18 @@ impl<'g> ScheduledGraph<'g> {
         order: &[NodeId],
         options: &LoweringOptions,
     ) -> Result<Self, LoweringError> {
-        let aliases = graph.aliases(&options.kernels);
-        let folds = Folds::of(graph, &aliases)?;
-        let flow = Flow::of(graph, &aliases, &folds);
-        let order = check_order(graph, &flow, order)?;
+        let resolved = Resolved::of(graph, &options.kernels)?;
+        let order = check_order(graph, &resolved.flow, order)?;
+        ScheduledGraph::lowered(graph, resolved, order, options)
+    }
+
+    /// The graph in a valid order, without the nodes that are elided.
+    fn lowered(
+        graph: &'g Graph,
+        Resolved { aliases, folds, flow, .. }: Resolved,
+        order: Vec<NodeId>,
+        options: &LoweringOptions,
+    ) -> Result<Self, LoweringError> {
         let mut steps_of = vec![None; graph.nodes().len()];
         for (position, node) in order.iter().enumerate() {
             steps_of[node.index()] = Some(StepId::new(position));

@@ -54,9 +54,11 @@ pub(crate) fn best_attempt(
         let so_far = best.as_ref().filter(|_| is_one_bank).map(Attempt::arena_bytes);
         quick.pack.below = so_far.into_iter().chain(options.pack.below).min();
         let sharing = Sharing::of(case, &options, policy)?;
-        let tried = match sharing.placed(case, &quick, watch) {
+        // The first is searched for sure; the others where the rules alone say that it could help.
+        let is_first = best.is_none();
+        let tried = match sharing.placed(case, if is_first { &options } else { &quick }, watch) {
             // Search may find room where the rules alone do not.
-            Err(PlanError::NoRoom(_)) => sharing.placed(case, &options, watch),
+            Err(PlanError::NoRoom(_)) if !is_first => sharing.placed(case, &options, watch),
             tried => tried,
         };
         let placed = match tried {
@@ -80,7 +82,7 @@ pub(crate) fn best_attempt(
         if !best.as_ref().is_none_or(could_help) {
             continue;
         }
-        if !tried.is_optimal() {
+        if work > 0 && !is_first && !tried.is_optimal() {
             let is_promising =
                 best.as_ref().is_none_or(|best| tried.arena_bytes() < best.arena_bytes());
             options.pack.work = Some(if is_promising { work } else { less });

@@ -6,7 +6,7 @@
 use plimsoll::{ValueId, View};
 
 use super::{check_rows, in_a_row, made_as, row_views};
-use crate::graph::{Aliases, Graph, GraphError, Kernels, NodeId, Parts, parts};
+use crate::graph::{Aliases, Graph, GraphError, Kernels, NodeId, Parts, Resolved, parts};
 
 /// Something that is done otherwise than nodes do it by themselves.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -77,11 +77,12 @@ impl<'g> Layouts<'g> {
         inputs.iter().filter(is_free).copied().collect()
     }
 
-    /// The graph with all that was taken.
-    pub(super) fn finish(self, kernels: &Kernels) -> Result<Graph, GraphError> {
-        let joined = self.graph.sharing(&self.views, &self.elided, &self.copied)?;
-        check_rows(self.graph, self.aliases, &joined, kernels)?;
-        Ok(joined)
+    /// The graph with all that was taken, and what follows from it and these kernels.
+    pub(super) fn finish(self, kernels: &Kernels) -> Result<(Graph, Resolved), GraphError> {
+        let (joined, resolved) = self.graph.sharing(&self.views, &self.elided, &self.copied)?;
+        let resolved = resolved.with(&joined, kernels)?;
+        check_rows(self.graph, self.aliases, &joined, &resolved.aliases, kernels)?;
+        Ok((joined, resolved))
     }
 
     /// The value that an operand is all bytes of, and that somebody makes.

@@ -141,6 +141,6 @@ pub fn joined_as_recorded<C: Clone + Into<RecordedChoice>>(
         }
         choices.push(choice);
     }
-    let joined = layouts.finish(&lowering.kernels).map_err(JoinError::Graph)?;
+    let (joined, _) = layouts.finish(&lowering.kernels).map_err(JoinError::Graph)?;
     Ok((joined, choices))
 }

@@ -16,7 +16,7 @@ use plimsoll::{Options, Plan, Pulse, Role, ValueId, unverified_plan};
 
 use super::choice::{Choice, Layouts};
 use super::{Candidate, candidates, made_as, moved_by, views};
-use crate::graph::{Aliases, Graph, NodeId, Parts, parts};
+use crate::graph::{Aliases, Graph, NodeId, Parts, Resolved, parts};
 use crate::scheduled::{LoweringOptions, ScheduledGraph};
 
 /// How many plans are made to find out what to choose: fewer for large graphs.
@@ -298,12 +298,14 @@ impl Search<'_, '_> {
     fn planned(&mut self, choices: Vec<Choice>) -> Option<Found> {
         let mut layouts = Layouts::of(self.graph, self.aliases);
         let taken = layouts.take_all(&choices);
-        let graph = if taken.is_empty() {
-            Cow::Borrowed(self.graph)
+        let (graph, resolved) = if taken.is_empty() {
+            let resolved = Resolved::of(self.graph, &self.lowering.kernels);
+            (Cow::Borrowed(self.graph), resolved.ok()?)
         } else {
-            Cow::Owned(layouts.finish(&self.lowering.kernels).ok()?)
+            let (graph, resolved) = layouts.finish(&self.lowering.kernels).ok()?;
+            (Cow::Owned(graph), resolved)
         };
-        let program = ScheduledGraph::new(&graph, self.lowering).ok()?;
+        let program = ScheduledGraph::of(&graph, resolved, self.lowering).ok()?;
         let moved = moved_by(&graph, program.aliases());
         let as_small = |best: &Found| best.cost.0 + u64::from(moved <= best.cost.1);
         let one_bank = self.options.banks.len() < 2;

@@ -130,7 +130,7 @@ fn declared_only(graph: &Graph, node: NodeId) -> (Vec<(ValueId, View)>, bool) {
 
 fn op_views(graph: &Graph, id: NodeId) -> (Vec<(ValueId, View)>, bool) {
     let node = graph.node(id);
-    let effect = graph.native_effect(id);
+    let views = graph.native_views(id);
     let mut made = Vec::new();
     let mut pure = node.results().next().is_some();
     for (index, output) in node.outputs.iter().enumerate() {
@@ -139,7 +139,7 @@ fn op_views(graph: &Graph, id: NodeId) -> (Vec<(ValueId, View)>, bool) {
             pure &= is_declared_view(graph, id, output);
             continue;
         }
-        let view = effect.views.iter().find(|view| view.output == index);
+        let view = views.iter().find(|view| view.output == index);
         let input = view.and_then(|view| node.inputs[view.input].map(|of| (of, view.offset)));
         match input {
             Some((of, offset)) if can_be_view(graph, id, output) => {

@@ -11,9 +11,10 @@ use plimsoll_pack::Span;
 
 use super::error::{GraphError, NodeFault, ValueFault};
 use super::{
-    Aliases, Bytes, End, Flow, Folds, Graph, Node, NodeId, Window, cycle_error, read_through,
+    Aliases, Bytes, End, Flow, Folds, Graph, Node, NodeId, Resolved, Window, cycle_error,
+    read_through,
 };
-use crate::effect::{Operand, misfit};
+use crate::effect::misfit;
 use crate::graph::{Kernels, order_of};
 
 type Check = Result<(), GraphError>;
@@ -29,16 +30,35 @@ pub(super) fn check(mut graph: Graph) -> Result<Graph, GraphError> {
     for node in graph.node_ids() {
         check_node(&graph, node)?;
     }
-    let aliases = Aliases::of(&graph, &Kernels::default())?;
-    check_views(&graph, &aliases)?;
-    check_written(&graph, &aliases)?;
-    let folds = Folds::of(&graph, &aliases)?;
-    for node in graph.node_ids().filter(|node| !graph.node(*node).elided) {
-        check_read_once(&graph, &aliases, &folds, node)?;
-    }
-    let flow = Flow::of(&graph, &aliases, &folds);
-    order_of(&graph, &flow).map_err(|cycle| cycle_error(&graph, &cycle))?;
+    check_sharing(&graph)?;
     Ok(graph)
+}
+
+/// Those of the rules that depend on which values are views and which nodes are elided; what follows
+/// from a graph that keeps to them.
+pub(super) fn check_sharing(graph: &Graph) -> Result<Resolved, GraphError> {
+    check_referred(graph)?;
+    let aliases = Aliases::of(graph, &Kernels::default())?;
+    check_views(graph, &aliases)?;
+    check_written(graph, &aliases)?;
+    let folds = Folds::of(graph, &aliases)?;
+    for node in graph.node_ids().filter(|node| !graph.node(*node).elided) {
+        check_read_once(graph, &aliases, &folds, node)?;
+    }
+    let flow = Flow::of(graph, &aliases, &folds);
+    let order = order_of(graph, &flow).map_err(|cycle| cycle_error(graph, &cycle))?;
+    Ok(Resolved { aliases, folds, flow, order })
+}
+
+/// Nobody refers to the step of a node that takes none.
+fn check_referred(graph: &Graph) -> Check {
+    for node in &graph.nodes {
+        if let Some(other) = referred_nodes(node).find(|other| graph.node(*other).elided) {
+            let fault = NodeFault::ElidedNode { node: graph.node(other).name.clone() };
+            return Err(GraphError::node(&node.name, fault));
+        }
+    }
+    Ok(())
 }
 
 /// Every id that is used belongs to something.
@@ -150,23 +170,12 @@ fn check_node(graph: &Graph, id: NodeId) -> Check {
     if node.after.contains(&id) {
         return fault(NodeFault::WaitsForItself);
     }
-    if let Some(other) = referred_nodes(node).find(|other| graph.node(*other).elided) {
-        return fault(NodeFault::ElidedNode { node: graph.node(other).name.clone() });
-    }
     check_overwrites(graph, node)?;
     check_windows(graph, node)
 }
 
 fn misfit_of(graph: &Graph, node: &Node) -> Option<String> {
-    let operand = |value: &Option<ValueId>| {
-        value.map(|value| {
-            let value = graph.value(value);
-            Operand { dtype: value.dtype, shape: &value.shape, slot_bits: value.dtype.bits() }
-        })
-    };
-    let inputs: Vec<_> = node.inputs.iter().map(operand).collect();
-    let outputs: Vec<_> = node.outputs.iter().map(operand).collect();
-    misfit(&node.op, &inputs, &outputs)
+    misfit(&node.op, &graph.operands(&node.inputs), &graph.operands(&node.outputs))
 }
 
 fn check_overwrites(graph: &Graph, node: &Node) -> Check {

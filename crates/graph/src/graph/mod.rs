@@ -15,6 +15,7 @@ mod kernels;
 mod node;
 mod order;
 mod parts;
+mod resolved;
 mod value;
 
 use std::collections::HashMap;
@@ -31,9 +32,10 @@ pub use order::{OrderError, order_by_names, topological_order};
 pub(crate) use order::{check_order, order_of, waits_of};
 pub(crate) use parts::{Part, Parts, can_be_left, copied, is_bare, parts};
 use plimsoll::{Execution, ValueId, View};
+pub(crate) use resolved::Resolved;
 pub use value::{Bytes, Value};
 
-use crate::effect::{Effect, Operand, effect};
+use crate::effect::{Effect, Operand, ViewEffect, effect, known_views};
 
 /// A checked graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -146,15 +148,14 @@ impl Graph {
     }
 
     /// The same graph with these views declared, by value, these nodes elided, by node, and these values
-    /// copied.
+    /// copied; and what follows from it where all kernels make views.
     pub(crate) fn sharing(
         &self,
         views: &[Option<View>],
         elided: &[bool],
         copied: &[ValueId],
-    ) -> Result<Graph, GraphError> {
+    ) -> Result<(Graph, Resolved), GraphError> {
         let mut graph = self.clone();
-        graph.producers.fill(None);
         for (value, view) in graph.values.iter_mut().zip(views) {
             value.view = *view;
         }
@@ -164,7 +165,23 @@ impl Graph {
         for value in copied {
             graph.values[value.index()].copied = true;
         }
-        check::check(graph)
+        let resolved = check::check_sharing(&graph)?;
+        Ok((graph, resolved))
+    }
+
+    /// The views that the op of a node makes, at the native width.
+    pub(crate) fn native_views(&self, node: NodeId) -> Vec<ViewEffect> {
+        let node = self.node(node);
+        known_views(&node.op, &self.operands(&node.inputs), &self.operands(&node.outputs))
+    }
+
+    /// The operands of an op at the native width.
+    fn operands(&self, values: &[Option<ValueId>]) -> Vec<Option<Operand<'_>>> {
+        let operand = |value: ValueId| {
+            let Value { dtype, shape, .. } = self.value(value);
+            Operand { dtype: *dtype, shape, slot_bits: dtype.bits() }
+        };
+        values.iter().map(|value| value.map(operand)).collect()
     }
 
     /// The same at the native width.

@@ -104,6 +104,11 @@ pub(crate) fn copied(graph: &Graph, aliases: &Aliases, id: NodeId) -> Option<Cop
     let output = graph.node(id).outputs.first().copied()??;
     let of = aliases.resolve(output);
     let place = Layout { first: of.offset, rows: of.rows };
+    // Mostly none is.
+    let mut inputs = graph.node(id).inputs.iter().flatten();
+    if !inputs.any(|input| aliases.resolve(*input).root == of.root) {
+        return None;
+    }
     let parts = parts(graph, id).filter(can_be_left)?;
     let in_place = |part: &Part| {
         let alias = aliases.resolve(part.value);

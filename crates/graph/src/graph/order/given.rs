@@ -127,9 +127,12 @@ fn check_blocks(graph: &Graph, order: &[NodeId]) -> Result<(), OrderError> {
 
 /// The nodes that take a step and that a node waits for, directly or through elided ones.
 pub(crate) fn waits_of(graph: &Graph, flow: &Flow, node: NodeId) -> Vec<NodeId> {
+    let mut stack = flow.before(node).to_vec();
+    if !stack.iter().any(|before| graph.node(*before).elided) {
+        return stack;
+    }
     let mut waits = Vec::new();
     let mut seen = Vec::new();
-    let mut stack = flow.before(node).to_vec();
     while let Some(before) = stack.pop() {
         if !graph.node(before).elided {
             waits.push(before);

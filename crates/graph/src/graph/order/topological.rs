@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use crate::graph::{Flow, Folds, Graph, Kernels, NodeId};
+use crate::graph::{Flow, Graph, Kernels, NodeId, Resolved};
 
 /// The nodes of a graph, elided ones included, in an order in which they can run.
 ///
@@ -15,15 +15,15 @@ use crate::graph::{Flow, Folds, Graph, Kernels, NodeId};
 /// Never: a checked graph has no cycle.
 #[must_use]
 pub fn topological_order(graph: &Graph) -> Vec<NodeId> {
-    let aliases = graph.aliases(&Kernels::default());
-    let folds = Folds::of(graph, &aliases).expect("the folds of a checked graph are sound");
-    let flow = Flow::of(graph, &aliases, &folds);
-    order_of(graph, &flow).expect("a checked graph has no cycle")
+    Resolved::of(graph, &Kernels::default()).expect("the folds of a checked graph are sound").order
 }
 
 /// An order of the nodes, or a cycle: nodes of which each waits for the one before it, and the
 /// first for the last.
 pub(crate) fn order_of(graph: &Graph, flow: &Flow) -> Result<Vec<NodeId>, Vec<NodeId>> {
+    if is_in_order(graph, flow) {
+        return Ok(graph.node_ids().collect());
+    }
     let nodes = graph.nodes().len();
     let rows = Rows::of(graph);
     let before = rows.waits(graph, flow);
@@ -55,6 +55,12 @@ pub(crate) fn order_of(graph: &Graph, flow: &Flow) -> Result<Vec<NodeId>, Vec<No
         }
     }
     if order.len() == nodes { Ok(order) } else { Err(cycle(&before, &waits)) }
+}
+
+/// Whether the nodes can run as they come; said only where no blocks keep some together.
+fn is_in_order(graph: &Graph, flow: &Flow) -> bool {
+    let waits = |node: NodeId| flow.before(node).iter().all(|before| *before < node);
+    graph.nodes().iter().all(|node| node.block.is_none()) && graph.node_ids().all(waits)
 }
 
 /// The nodes of each block, in a row. A node outside of blocks is a row of its own.
