@@ -40,6 +40,7 @@ mod places;
 pub mod pool;
 pub mod pow;
 pub mod reduce;
+pub mod resize;
 pub mod scatter;
 pub mod select;
 pub mod simd;

@@ -14,6 +14,7 @@ mod model;
 mod op_class;
 pub mod range;
 mod rules;
+mod weights;
 
 pub use infer::{BindingFault, Bindings, Branch, Order, Refused, ShapeError, Step, facts, statics};
 pub use lower::{Inferred, infer};
@@ -26,3 +27,4 @@ pub use model::{
     RoiAlign, RoiPooling, RotaryEmbedding, Rounding, RowFunction, Sampling, Scores, SignalWindow,
     Sizing, SkipNorm, Softmax, Tensor, TensorId, Unary, Update, Variadic, WindowForm, Windows,
 };
+pub use weights::{WeightError, Weights, stored_bytes, stored_size};

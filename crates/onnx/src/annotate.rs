@@ -20,7 +20,7 @@ use crate::error::{Malformed, OnnxError};
 use crate::file::OnnxFile;
 use crate::origin::{Origins, Path};
 use crate::wire::{Content, Pieces, fields, last_bytes, push_bytes};
-use crate::{LIMITS, read_within};
+use crate::{LIMITS, Wanted, read_within};
 
 /// What the keys of our notes begin with.
 const OURS: &str = "plimsoll.";
@@ -54,8 +54,9 @@ impl Annotated {
     /// The file, or the one that [`Bytes`] are, with notes.
     pub fn new(file: impl Into<OnnxFile>, notes: &Notes) -> Result<Self, OnnxError> {
         let file = file.into();
-        let (model, origins) = read_within(&file, LIMITS, Some(Origins::default()))?;
-        let origins = origins.unwrap_or_default();
+        let wanted = Wanted { origins: Some(Origins::default()), ..Wanted::default() };
+        let (model, found) = read_within(&file, LIMITS, wanted)?;
+        let origins = found.origins.unwrap_or_default();
         let found = by_tensor(&model, &origins, notes);
         let mut splicer = Splicer {
             bytes: &file.bytes,

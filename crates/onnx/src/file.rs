@@ -9,6 +9,7 @@
 //!
 //! Cost: what is read is the structure, and a page at each hole.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -93,6 +94,17 @@ impl OnnxFile {
         out.write_all(&self.bytes[at..range.end])
     }
 
+    /// A part of the file as it is.
+    pub(crate) fn part(&self, range: Range<usize>) -> Result<Cow<'_, [u8]>, String> {
+        let first = self.holes.partition_point(|hole| hole.end <= range.start);
+        if self.holes.get(first).is_none_or(|hole| hole.start >= range.end) {
+            return Ok(Cow::Borrowed(&self.bytes[range]));
+        }
+        let mut bytes = Vec::with_capacity(range.len());
+        self.copy(range, &mut bytes).map_err(|error| error.to_string())?;
+        Ok(Cow::Owned(bytes))
+    }
+
     fn copy_hole(&self, hole: Range<usize>, out: &mut dyn Write) -> io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         let mut file: &File = file;
@@ -100,6 +112,27 @@ impl OnnxFile {
         let copied = io::copy(&mut file.take(hole.len() as u64), out)?;
         if copied == hole.len() as u64 { Ok(()) } else { Err(io::Error::other(SHORTENED)) }
     }
+}
+
+/// Some bytes of another file.
+pub(crate) fn read_part(path: &Path, range: Range<u64>) -> Result<Vec<u8>, String> {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let about = file.metadata()?;
+        if !about.is_file() || about.len() < range.end {
+            let fault = format!("it has no bytes {} to {}", range.start, range.end);
+            return Err(io::Error::other(fault));
+        }
+        file.seek(SeekFrom::Start(range.start))?;
+        // As many as the file has, so that no memory is asked for that nothing could fill.
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        file.read_exact(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => SHORTENED.to_owned(),
+        _ => error.to_string(),
+    })
 }
 
 /// What is said of a file that ends before it should.

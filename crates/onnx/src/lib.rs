@@ -41,6 +41,7 @@ mod tensor;
 pub mod testing;
 mod value;
 mod weight;
+mod weights;
 mod wire;
 
 use std::path::Path;
@@ -56,6 +57,8 @@ use crate::origin::Origins;
 use crate::proto::ModelProto;
 use crate::reader::{Around, Reader, Versions, functions};
 use crate::weight::Memory;
+pub use crate::weights::OnnxWeights;
+use crate::weights::Sources;
 
 /// How many bytes reading may take.
 #[derive(Clone, Copy)]
@@ -74,6 +77,24 @@ pub fn load(path: &Path) -> Result<Model, OnnxError> {
     read(open(path)?)
 }
 
+/// The model in a file, and its weights: those in the file, and those in files beside it.
+pub fn load_with_weights(path: &Path) -> Result<(Model, OnnxWeights), OnnxError> {
+    let folder = path.parent().map(|folder| if folder == "" { Path::new(".") } else { folder });
+    with_weights(open(path)?, folder)
+}
+
+/// The model that a file, or the [`Bytes`](bytes::Bytes) of one, describes, and the weights that are in it.
+pub fn read_with_weights(file: impl Into<OnnxFile>) -> Result<(Model, OnnxWeights), OnnxError> {
+    with_weights(file.into(), None)
+}
+
+fn with_weights(file: OnnxFile, folder: Option<&Path>) -> Result<(Model, OnnxWeights), OnnxError> {
+    let wanted = Wanted { sources: Some(Sources::of(&file)), ..Wanted::default() };
+    let (model, found) = read_within(&file, LIMITS, wanted)?;
+    let sources = found.sources.unwrap_or_else(|| Sources::of(&file));
+    Ok((model, OnnxWeights::new(file, folder, sources)))
+}
+
 /// A file of any size, without the data of its weights.
 pub fn open(path: &Path) -> Result<OnnxFile, OnnxError> {
     OnnxFile::open(path)
@@ -81,15 +102,24 @@ pub fn open(path: &Path) -> Result<OnnxFile, OnnxError> {
 
 /// The model that a file, or the [`Bytes`](bytes::Bytes) of one, describes.
 pub fn read(file: impl Into<OnnxFile>) -> Result<Model, OnnxError> {
-    read_within(&file.into(), LIMITS, None).map(|(model, _)| model)
+    read_within(&file.into(), LIMITS, Wanted::default()).map(|(model, _)| model)
 }
 
-/// The model, and where its tensors come from if `origins` are there to be filled.
+/// What is to be found beside the model: what is there is filled.
+#[derive(Default)]
+struct Wanted {
+    /// Which name of which graph each tensor is.
+    origins: Option<Origins>,
+    /// Where the elements of stored tensors are.
+    sources: Option<Sources>,
+}
+
+/// The model, and what else is wanted.
 fn read_within(
     file: &OnnxFile,
     limits: Limits,
-    origins: Option<Origins>,
-) -> Result<(Model, Option<Origins>), OnnxError> {
+    wanted: Wanted,
+) -> Result<(Model, Wanted), OnnxError> {
     let malformed = |fault: String| OnnxError::Protobuf(fault);
     let bytes = &file.bytes;
     let weight = match file.weight {
@@ -107,8 +137,9 @@ fn read_within(
     cost::check(graph, &functions, limits.model)?;
     let versions = Versions::of(&proto.opset_import)?;
     let mut reader = Reader::new(functions, limits.model);
-    reader.origins = origins;
+    (reader.origins, reader.sources) = (wanted.origins, wanted.sources);
     let around = Around { versions: &versions, given: &Given::new(), path: "" };
     let body = reader.graph(graph, None, around)?;
-    Ok((Model { body, ..reader.table.model }, reader.origins))
+    let found = Wanted { origins: reader.origins, sources: reader.sources };
+    Ok((Model { body, ..reader.table.model }, found))
 }

@@ -21,6 +21,7 @@ use crate::origin::Origins;
 use crate::proto::{GraphProto, NodeProto, OperatorSetIdProto, TensorProto, ValueInfoProto};
 use crate::tensor::stored;
 use crate::value::declared;
+use crate::weights::Sources;
 
 /// The oldest edition of the operators that is read.
 const OLDEST: i64 = 6;
@@ -68,6 +69,8 @@ pub(crate) struct Reader<'m> {
     pub(crate) node_names: Names,
     /// Where tensors come from, if somebody wants to know.
     pub(crate) origins: Option<Origins>,
+    /// Where the elements of stored tensors are, likewise.
+    pub(crate) sources: Option<Sources>,
     functions: Functions<'m>,
     /// How many bytes attributes that are handed to functions may still become.
     left: u64,
@@ -76,7 +79,7 @@ pub(crate) struct Reader<'m> {
 impl<'m> Reader<'m> {
     pub(crate) fn new(functions: Functions<'m>, most_bytes: u64) -> Self {
         let (table, node_names) = (Table::default(), Names::default());
-        Reader { table, node_names, origins: None, functions, left: most_bytes / 16 }
+        Reader { table, node_names, origins: None, sources: None, functions, left: most_bytes / 16 }
     }
 
     /// Reads a graph: the model's own, or a body inside of the names of another.
@@ -142,7 +145,12 @@ impl<'m> Reader<'m> {
             } else {
                 let tensor = stored(name.to_owned(), proto);
                 let tensor = tensor.map_err(|fault| OnnxError::tensor(name, fault))?;
-                Known::Tensor(self.table.add(path, tensor))
+                let dtype = tensor.dtype;
+                let id = self.table.add(path, tensor);
+                if let Some(sources) = &mut self.sources {
+                    sources.add(id, proto, dtype);
+                }
+                Known::Tensor(id)
             };
             scope.set(name, known);
         }
@@ -274,7 +282,8 @@ impl<'m> Reader<'m> {
             None => i64::MAX,
         };
         if domain.is_empty() && kind == "Constant" {
-            return Ok(constant(&mut self.table.model, &attributes, &outputs)?);
+            constant(&mut self.table.model, &attributes, &outputs)?;
+            return Ok(self.keep_constant(&attributes, &outputs)?);
         }
         let bodies =
             self.bodies(index, node, &attributes, scope, Around { path: &name, ..around })?;
@@ -289,6 +298,21 @@ impl<'m> Reader<'m> {
         };
         let Draft { inputs, outputs, .. } = draft;
         nodes.push(ModelNode { name, kind: kind.to_owned(), operator, inputs, outputs });
+        Ok(())
+    }
+
+    /// Keeps where the elements of a constant are, if they are a tensor.
+    fn keep_constant(
+        &mut self,
+        attributes: &Attributes<'m>,
+        outputs: &[Option<TensorId>],
+    ) -> Result<(), Fault> {
+        let (Some(sources), Some(Some(id))) = (&mut self.sources, outputs.first()) else {
+            return Ok(());
+        };
+        if let Some(proto) = attributes.tensor("value")? {
+            sources.add(*id, proto, self.table.model.tensor(*id).dtype);
+        }
         Ok(())
     }
 

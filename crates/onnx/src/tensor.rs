@@ -33,6 +33,14 @@ pub(crate) fn stored(name: String, proto: &TensorProto) -> Result<Tensor, Fault>
     Ok(Tensor { name, origin: Origin::Stored, dtype: Some(dtype), dims: Some(dims), content })
 }
 
+/// How many bytes the elements of a tensor take.
+pub(crate) fn stored_bytes(proto: &TensorProto, dtype: Dtype) -> Result<u64, Fault> {
+    let dims = dims(&proto.dims)?;
+    let count = dims.iter().try_fold(1u64, |product, dim| product.checked_mul(*dim));
+    let bytes = count.and_then(|count| dtype.bytes(count));
+    bytes.ok_or_else(|| "its dims overflow".to_owned())
+}
+
 /// At least as many bytes as the elements take that are read of a tensor.
 pub(crate) fn content_bytes(proto: &TensorProto) -> u64 {
     let fields = proto.int32_data.len() + proto.int64_data.len() + proto.uint64_data.len();

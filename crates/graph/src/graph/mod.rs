@@ -31,7 +31,7 @@ pub use node::{End, Node, NodeId, Window};
 pub use order::{OrderError, order_by_names, topological_order};
 pub(crate) use order::{check_order, order_of, waits_of};
 pub(crate) use parts::{Part, Parts, can_be_left, copied, is_bare, parts};
-use plimsoll::{Execution, ValueId, View};
+use plimsoll::{Execution, Scratch, ValueId, View};
 pub(crate) use resolved::Resolved;
 pub use value::{Bytes, Value};
 
@@ -116,6 +116,15 @@ impl Graph {
     /// The remarks on a node, to be changed. They mean nothing to the planner.
     pub fn notes_mut(&mut self, node: NodeId) -> &mut std::collections::BTreeMap<String, String> {
         &mut self.nodes[node.index()].notes
+    }
+
+    /// Says how much memory a node needs while it runs, once its kernel is chosen.
+    ///
+    /// # Panics
+    /// If the scratch is aligned to 0.
+    pub fn set_scratch(&mut self, node: NodeId, scratch: Option<Scratch>) {
+        assert!(scratch.is_none_or(|scratch| scratch.align > 0), "aligned to something");
+        self.nodes[node.index()].scratch = scratch;
     }
 
     /// What is known to be the same bytes, with kernels that can do that.

@@ -1,0 +1,145 @@
+//! A node whose kernel is chosen: what is known of it before anything runs.
+
+use std::borrow::Cow;
+
+use plimsoll_graph::{Dtype, Fact};
+use plimsoll_kernels::{Level, MAX_RANK};
+use plimsoll_model::{ModelNode, TensorId};
+
+use crate::constants::Constants;
+use crate::kernel::Lack;
+use crate::memory::{Plain, loose_elements};
+
+/// A node, the facts of its operands, and the constants among them.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a> {
+    pub(crate) node: &'a ModelNode,
+    pub(crate) facts: &'a [Fact],
+    pub(crate) constants: &'a Constants<'a>,
+    /// Which instructions kernels may use.
+    pub(crate) level: Level,
+}
+
+impl<'a> At<'a> {
+    fn input(&self, operand: usize) -> Option<TensorId> {
+        self.node.inputs.get(operand).copied().flatten()
+    }
+
+    fn fact(&self, id: Option<TensorId>, what: &str, number: usize) -> Result<&'a Fact, Lack> {
+        let id = id.ok_or_else(|| format!("{what} {number} is absent"))?;
+        Ok(&self.facts[id.index()])
+    }
+
+    /// Whether an operand is there.
+    pub(crate) fn has(&self, operand: usize) -> bool {
+        self.input(operand).is_some()
+    }
+
+    /// How many operands there are, absent ones too.
+    pub(crate) fn operands(&self) -> usize {
+        self.node.inputs.len()
+    }
+
+    /// How many results there are, unwanted ones too.
+    pub(crate) fn results(&self) -> usize {
+        self.node.outputs.len()
+    }
+
+    /// Whether somebody wants a result.
+    pub(crate) fn wants(&self, result: usize) -> bool {
+        self.node.outputs.get(result).is_some_and(Option::is_some)
+    }
+
+    /// The dims of an operand.
+    pub(crate) fn dims(&self, operand: usize) -> Result<Vec<usize>, Lack> {
+        known(self.fact(self.input(operand), "operand", operand)?, "operand", operand)
+    }
+
+    /// The type of an operand.
+    pub(crate) fn dtype(&self, operand: usize) -> Result<Dtype, Lack> {
+        let dtype = self.fact(self.input(operand), "operand", operand)?.dtype;
+        dtype.ok_or_else(|| format!("the type of operand {operand} is not known"))
+    }
+
+    /// The dims of a result.
+    pub(crate) fn result_dims(&self, result: usize) -> Result<Vec<usize>, Lack> {
+        let id = self.node.outputs.get(result).copied().flatten();
+        known(self.fact(id, "result", result)?, "result", result)
+    }
+
+    /// The type of a result.
+    pub(crate) fn result_dtype(&self, result: usize) -> Result<Dtype, Lack> {
+        let id = self.node.outputs.get(result).copied().flatten();
+        let dtype = self.fact(id, "result", result)?.dtype;
+        dtype.ok_or_else(|| format!("the type of result {result} is not known"))
+    }
+
+    /// The integers of an operand that decides how a kernel is set up; `None` if it is absent.
+    pub(crate) fn ints(&self, operand: usize) -> Result<Option<Vec<i64>>, Lack> {
+        let Some(id) = self.input(operand) else { return Ok(None) };
+        match self.facts[id.index()].known_ints() {
+            Some(ints) => Ok(Some(ints)),
+            None => self.constant::<i64>(operand)?.map_or_else(
+                || Err(format!("operand {operand} is not known before the run")),
+                |ints| Ok(Some(ints.into_owned())),
+            ),
+        }
+    }
+
+    /// The elements of an operand that does not change from run to run; `None` for all others, and if
+    /// it is of another type.
+    pub(crate) fn constant<T: Plain>(&self, operand: usize) -> Result<Option<Cow<'a, [T]>>, Lack> {
+        let Some(id) = self.input(operand) else { return Ok(None) };
+        let width = self.dtype(operand)?.bits() as usize;
+        if width != 8 * size_of::<T>() {
+            return Ok(None);
+        }
+        Ok(match self.constants.bytes(id)? {
+            Some(Cow::Borrowed(bytes)) => Some(loose_elements(bytes)),
+            Some(Cow::Owned(bytes)) => Some(Cow::Owned(loose_elements(&bytes).into_owned())),
+            None => None,
+        })
+    }
+
+    /// The same for the elements of an operand of `f32`.
+    pub(crate) fn constant_f32(&self, operand: usize) -> Result<Option<Cow<'a, [f32]>>, Lack> {
+        if self.has(operand) && self.dtype(operand)? == Dtype::F32 {
+            self.constant(operand)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// That an operand is of `f32`, where there is a kernel for nothing else.
+    pub(crate) fn only_f32(&self, operands: &[usize]) -> Result<(), Lack> {
+        for operand in operands.iter().filter(|operand| self.has(**operand)) {
+            let dtype = self.dtype(*operand)?;
+            if dtype != Dtype::F32 {
+                return Err(no_kernel_for(dtype));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An axis that may count from the end.
+pub(crate) fn axis_of(axis: i64, rank: usize) -> Result<usize, Lack> {
+    let counted = if axis < 0 { axis.checked_add_unsigned(rank as u64) } else { Some(axis) };
+    let counted = counted.and_then(|axis| usize::try_from(axis).ok());
+    counted.filter(|axis| *axis < rank).ok_or_else(|| format!("axis {axis} of {rank} axes"))
+}
+
+/// What is said where no kernel is for a type.
+pub(crate) fn no_kernel_for(dtype: Dtype) -> Lack {
+    format!("no kernel for {dtype}")
+}
+
+fn known(fact: &Fact, what: &str, number: usize) -> Result<Vec<usize>, Lack> {
+    let dims = fact.shape.as_ref().and_then(plimsoll_graph::Shape::known);
+    let dims = dims.ok_or_else(|| format!("the dims of {what} {number} depend on data"))?;
+    if dims.len() > MAX_RANK {
+        return Err(format!("{what} {number} has {} dims, at most {MAX_RANK}", dims.len()));
+    }
+    let dims: Result<_, _> = dims.into_iter().map(usize::try_from).collect();
+    dims.map_err(|_| format!("{what} {number} is too large"))
+}

@@ -1,0 +1,129 @@
+//! A kernel for each operator, or the words that there is none.
+//!
+//! One `match` without a wildcard: an operator that is new to the model does not compile until somebody has
+//! said which kernel it has.
+
+mod along;
+mod elementwise;
+mod images;
+mod layout;
+mod made;
+mod norms;
+mod places;
+mod products;
+mod windows;
+
+pub(crate) use layout::copies;
+use plimsoll_model::Operator;
+
+use crate::at::At;
+use crate::kernel::{Built, Lack};
+
+/// The calls of a node.
+pub(crate) fn build(at: &At<'_>) -> Result<Built, Lack> {
+    match &at.node.operator {
+        Operator::Unary(unary) => elementwise::unary(at, *unary),
+        Operator::Binary(binary) => elementwise::binary(at, *binary),
+        Operator::Variadic(variadic) => elementwise::variadic(at, *variadic),
+        Operator::Where => elementwise::select(at),
+        Operator::Clip => elementwise::clip(at),
+        Operator::Cast { .. } | Operator::CastLike(_) => elementwise::cast(at),
+        Operator::Dropout => layout::dropout(at),
+        Operator::Identity
+        | Operator::Reshape { .. }
+        | Operator::Squeeze
+        | Operator::Unsqueeze
+        | Operator::Flatten { .. }
+        | Operator::BitCast(_) => layout::copy(at),
+
+        Operator::Fill { bits, .. } => made::fill(at, *bits),
+        Operator::Range => made::range(at),
+        Operator::EyeLike { k, .. } => made::eye(at, *k),
+        Operator::Shape { .. } | Operator::Size => made::known(at),
+
+        Operator::Transpose(permutation) => layout::transpose(at, permutation.as_deref()),
+        Operator::Slice => layout::slice(at),
+        Operator::Split { axis } => layout::split(at, *axis),
+        Operator::Concat { axis } => layout::concat(at, *axis),
+        Operator::Expand => layout::expand(at),
+        Operator::Tile => layout::tile(at),
+        Operator::Pad(mode) => layout::pad(at, *mode),
+        Operator::DepthToSpace { block, order } => layout::depth_to_space(at, *block, *order),
+        Operator::SpaceToDepth { block } => layout::space_to_depth(at, *block),
+        Operator::ReverseSequence { batch_axis, .. } => layout::reverse_sequence(at, *batch_axis),
+        Operator::Trilu { upper } => layout::trilu(at, *upper),
+
+        Operator::Gather { axis } => places::gather(at, *axis),
+        Operator::GatherElements { axis } => places::gather_elements(at, *axis),
+        Operator::GatherNd { batch_dims } => places::gather_nd(at, *batch_dims),
+        Operator::ScatterElements { axis, update } => places::scatter_elements(at, *axis, *update),
+        Operator::ScatterNd(update) => places::scatter_nd(at, *update),
+        Operator::TensorScatter { axis, circular } => places::tensor_scatter(at, *axis, *circular),
+        Operator::OneHot { axis } => places::one_hot(at, *axis),
+        Operator::TopK { axis, largest, .. } => places::top_k(at, *axis, *largest),
+
+        Operator::MatMul => products::matmul(at),
+        Operator::Gemm(gemm) => products::gemm(at, *gemm, None),
+        Operator::FusedGemm { gemm, activation } => products::gemm(at, *gemm, Some(*activation)),
+        Operator::FusedMatMul(fused) => products::fused_matmul(at, *fused),
+        Operator::Conv(conv) => windows::conv(at, conv, None),
+        Operator::FusedConv(fused) => windows::conv(at, &fused.conv, fused.activation),
+        Operator::ConvTranspose { conv, .. } => windows::conv_transpose(at, conv),
+        Operator::Pool(pool) => windows::pool(at, pool),
+        Operator::GlobalPool(pooling) => windows::global_pool(at, *pooling),
+        Operator::Resize(resize) => images::resize(at, resize),
+
+        Operator::Reduce(reduce) => along::reduce(at, *reduce),
+        Operator::ArgReduce(reduce) => along::arg_reduce(at, *reduce),
+        Operator::Cumulate(cumulate) => along::cumulate(at, *cumulate),
+        Operator::Softmax(softmax) => along::softmax(at, *softmax),
+        Operator::BatchNorm(norm) => norms::batch_norm(at, *norm),
+        Operator::LayerNorm(norm) => norms::layer_norm(at, *norm),
+        Operator::Norm(norm) => norms::norm(at, norm),
+        Operator::LocalNorm(norm) => norms::local_norm(at, *norm),
+
+        Operator::Quantize(_)
+        | Operator::Dequantize(_)
+        | Operator::DynamicQuantize
+        | Operator::QuantizedUnary(_)
+        | Operator::Random { .. }
+        | Operator::RandomLike(_)
+        | Operator::Bernoulli { .. }
+        | Operator::Multinomial { .. }
+        | Operator::SignalWindow(_)
+        | Operator::CenterCropPad(_)
+        | Operator::NonZero
+        | Operator::Compress { .. }
+        | Operator::Unique { .. }
+        | Operator::NonMaxSuppression { .. }
+        | Operator::DynamicQuantizedMatMul
+        | Operator::MatMulInteger
+        | Operator::QuantizedMatMul
+        | Operator::Einsum { .. }
+        | Operator::ConvInteger(_)
+        | Operator::QuantizedConv(_)
+        | Operator::DeformConv { .. }
+        | Operator::CausalConv(_)
+        | Operator::QuantizedPool(_)
+        | Operator::QuantizedGlobalPool(_)
+        | Operator::MaxUnpool(_)
+        | Operator::Col2Im(_)
+        | Operator::RoiAlign(_)
+        | Operator::MaxRoiPool { .. }
+        | Operator::GridSample(_)
+        | Operator::AffineGrid { .. }
+        | Operator::SkipNorm(_)
+        | Operator::Recurrent(_)
+        | Operator::Attention(_)
+        | Operator::RotaryEmbedding(_)
+        | Operator::Fourier { .. }
+        | Operator::ShortFourier { .. }
+        | Operator::MelWeights(_)
+        | Operator::Loss(_)
+        | Operator::Det
+        | Operator::If(_)
+        | Operator::Loop(_)
+        | Operator::Scan(_)
+        | Operator::Custom(_) => Err("no kernel".to_owned()),
+    }
+}

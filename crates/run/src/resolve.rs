@@ -1,0 +1,220 @@
+//! From a verified plan to steps that can be called: which bytes each operand is.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use plimsoll::{AccessKind, Memory, Place, Program, ResolvedAccess, Role, Slot, StepId, ValueId};
+use plimsoll_graph::{NodeId, PlannedGraph, ScheduledGraph};
+use plimsoll_model::{Inferred, Model, TensorId};
+
+use crate::constants::Constants;
+use crate::error::SessionError;
+use crate::kernel::{Built, Lack};
+use crate::memory::{LINE, Lines};
+use crate::place::{Spot, operands};
+use crate::port::Port;
+use crate::session::Step;
+
+/// Memory that values get one after the other.
+#[derive(Default)]
+struct Shelf {
+    places: BTreeMap<ValueId, Range<usize>>,
+    end: usize,
+}
+
+impl Shelf {
+    /// The place of a value, a new one if it has none.
+    fn place(&mut self, value: ValueId, bytes: usize) -> Range<usize> {
+        let place = self.places.entry(value).or_insert_with(|| {
+            let start = self.end;
+            self.end = (start + bytes).next_multiple_of(LINE);
+            start..start + bytes
+        });
+        place.clone()
+    }
+}
+
+/// A plan that is resolved.
+pub(crate) struct Resolver<'a> {
+    model: &'a Model,
+    inferred: &'a Inferred,
+    planned: &'a PlannedGraph,
+    program: ScheduledGraph<'a>,
+    /// The tensor of each value.
+    tensors: Vec<Option<TensorId>>,
+    /// Which values come from the caller, and where they are.
+    inputs: Shelf,
+    /// The constants that somebody reads, and where they are.
+    constants: Shelf,
+}
+
+impl<'a> Resolver<'a> {
+    pub(crate) fn new(
+        model: &'a Model,
+        inferred: &'a Inferred,
+        planned: &'a PlannedGraph,
+    ) -> Result<Self, SessionError> {
+        let mut tensors = vec![None; planned.best.graph.values().len()];
+        for (index, value) in inferred.values.iter().enumerate() {
+            if let Some(value) = value {
+                tensors[value.index()] = Some(TensorId::new(index));
+            }
+        }
+        if planned.plan.banks.len() > 1 {
+            let (of, fault) = ("the plan".to_owned(), "it has several banks".to_owned());
+            return Err(SessionError::Place { of, fault });
+        }
+        let program = planned.program();
+        let mut resolver = Resolver {
+            model,
+            inferred,
+            planned,
+            program,
+            tensors,
+            inputs: Shelf::default(),
+            constants: Shelf::default(),
+        };
+        for input in &model.body.inputs {
+            if let Some(value) = inferred.values[input.index()] {
+                resolver.spot(value).map_err(|fault| resolver.misplaced(value, fault))?;
+            }
+        }
+        Ok(resolver)
+    }
+
+    fn misplaced(&self, value: ValueId, fault: Lack) -> SessionError {
+        SessionError::Place { of: self.program.value_name(value).into_owned(), fault }
+    }
+
+    /// Every call that has something to do, in the order of the plan.
+    pub(crate) fn steps(&mut self, library: Vec<Built>) -> Result<Vec<Step>, SessionError> {
+        let mut library: Vec<Option<Built>> = library.into_iter().map(Some).collect();
+        let mut steps = Vec::new();
+        for step in &self.planned.plan.schedule {
+            let node = self.program.node_of(*step);
+            let Some(built) = library[node.index()].take() else { continue };
+            self.step(*step, node, built, &mut steps).map_err(|fault| {
+                let of = self.planned.best.graph.node(node).name.clone();
+                SessionError::Place { of, fault }
+            })?;
+        }
+        Ok(steps)
+    }
+
+    fn step(
+        &mut self,
+        step: StepId,
+        id: NodeId,
+        built: Built,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Lack> {
+        let node = self.planned.best.graph.node(id);
+        let accesses = self.planned.plan.accesses(&self.program, step);
+        let scratch = self.planned.plan.scratch[step.index()].map(slot_range);
+        let inputs = node.inputs.clone();
+        for call in built.calls {
+            let read = |operand: usize| match inputs.get(operand).copied().flatten() {
+                Some(value) => self.spot(value).map(Some),
+                None => Ok(None),
+            };
+            let written = |result: usize| match node.outputs.get(result).copied().flatten() {
+                Some(value) => written(&accesses, value),
+                None => Ok(None),
+            };
+            let operands = operands(&call, read, written, scratch.clone())?;
+            let step = operands.map(|operands| Step { node: id, kernel: call.kernel, operands });
+            steps.extend(step);
+        }
+        Ok(())
+    }
+
+    /// Where the bytes of a value are.
+    fn spot(&mut self, value: ValueId) -> Result<Spot, Lack> {
+        let info = self.program.value(value);
+        let bytes = info.bytes as usize;
+        let rows = info.view_of.and_then(|_| plimsoll::root_of(&self.program, value).1.rows);
+        if rows.is_some() {
+            return Err("no kernel for strided rows".to_owned());
+        }
+        let is_fixed = matches!(info.role, Role::Param | Role::Constant | Role::Static);
+        match self.planned.plan.places[value.index()] {
+            Place::Bank(_) if is_fixed && info.view_of.is_none() => {
+                Err("weights are kept beside the arena, not in it".to_owned())
+            }
+            Place::Bank(slot) => {
+                Ok(Spot::Arena(slot.offset as usize..slot.offset as usize + bytes))
+            }
+            Place::External => Ok(self.outside(value, 0, bytes)),
+            Place::Outside { root, offset } => Ok(self.outside(root, offset as usize, bytes)),
+            Place::Elided => Err("it has no bytes".to_owned()),
+        }
+    }
+
+    /// Some bytes of a value that is not in the arena.
+    fn outside(&mut self, root: ValueId, offset: usize, bytes: usize) -> Spot {
+        let all = self.program.value(root).bytes as usize;
+        let within = |range: Range<usize>| range.start + offset..range.start + offset + bytes;
+        let tensor = self.tensors[root.index()];
+        if tensor.is_some_and(|id| self.model.body.inputs.contains(&id)) {
+            return Spot::Input(within(self.inputs.place(root, all)));
+        }
+        Spot::Constant(within(self.constants.place(root, all)))
+    }
+
+    /// Inputs and outputs, in the order of the model.
+    pub(crate) fn ports(&mut self) -> Result<(Vec<Port>, Vec<Port>), SessionError> {
+        let body = &self.model.body;
+        Ok((self.ports_of(&body.inputs)?, self.ports_of(&body.outputs)?))
+    }
+
+    fn ports_of(&mut self, ids: &[TensorId]) -> Result<Vec<Port>, SessionError> {
+        let mut ports = Vec::with_capacity(ids.len());
+        for id in ids {
+            let Some(value) = self.inferred.values[id.index()] else { continue };
+            let spot = self.spot(value).map_err(|fault| self.misplaced(value, fault))?;
+            let of = self.planned.best.graph.value(value);
+            let dims = of.shape.known().unwrap_or_default();
+            let name = self.model.tensor(*id).name.clone();
+            ports.push(Port { name, dtype: of.dtype, dims, spot });
+        }
+        Ok(ports)
+    }
+
+    /// How many bytes the inputs outside of the arena have.
+    pub(crate) fn input_bytes(&self) -> usize {
+        self.inputs.end
+    }
+
+    /// The memory of the constants that somebody reads.
+    pub(crate) fn constants(&self, constants: &Constants<'_>) -> Result<Lines, SessionError> {
+        let mut memory = Lines::new(self.constants.end);
+        for (value, range) in &self.constants.places {
+            let tensor = self.tensors[value.index()];
+            let bytes = tensor.map(|id| constants.bytes(id)).transpose();
+            let bytes = bytes.map_err(|fault| self.misplaced(*value, fault))?.flatten();
+            let absent = || self.misplaced(*value, "its elements are not there".to_owned());
+            memory.bytes_mut()[range.clone()].copy_from_slice(&bytes.ok_or_else(absent)?);
+        }
+        Ok(memory)
+    }
+}
+
+fn slot_range(slot: Slot) -> Range<usize> {
+    slot.offset as usize..(slot.offset + slot.bytes) as usize
+}
+
+/// The bytes that a step writes of a value; `None` if it writes none.
+fn written(accesses: &[ResolvedAccess], value: ValueId) -> Result<Option<Range<usize>>, Lack> {
+    let is_write =
+        |access: &&ResolvedAccess| access.kind == AccessKind::Write && access.value == value;
+    let Some(first) = accesses.iter().find(is_write) else { return Ok(None) };
+    if first.layout.rows.is_some() {
+        return Err("no kernel for strided rows".to_owned());
+    }
+    if let Memory::Caller(_) = first.memory {
+        return Err("its results are not in the arena".to_owned());
+    }
+    let end = accesses.iter().filter(is_write).map(|access| access.within.hi).max().unwrap_or(0);
+    let start = first.layout.first as usize;
+    Ok(Some(start..start + end as usize))
+}

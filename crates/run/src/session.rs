@@ -1,0 +1,394 @@
+//! A model that is ready to run: planned, its weights prepared, every step resolved to bytes.
+//!
+//! [`Session::new`] does everything that takes time or memory. It infers shapes, chooses a kernel for every node,
+//! tells the planner what scratch these need, plans through the one driver, and resolves each step of the verified
+//! plan into operands that only have to be split off the arena. [`Session::run`] then goes through these:
+//! nothing is allocated, locked or looked up.
+
+use std::collections::BTreeMap;
+
+use plimsoll::Scratch;
+use plimsoll_graph::{Case, LoweringOptions, NodeId, PlannedGraph, Tries};
+use plimsoll_kernels::Level;
+use plimsoll_model::{Bindings, Inferred, Model, ModelNode, Operator, Weights, infer};
+
+use crate::arena::Arena;
+use crate::at::At;
+use crate::constants::{Constants, flatten};
+use crate::error::{MissingKernel, RunError, SessionError};
+use crate::io::{Given, Io, Operands};
+use crate::kernel::{Built, Kernel, Lack};
+use crate::memory::{LINE, Lines, Plain, elements, elements_mut};
+use crate::ops;
+use crate::place::Spot;
+use crate::port::{Array, Port};
+use crate::resolve::Resolver;
+
+/// How a model is run.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// How large the dims of inputs are.
+    pub bindings: Bindings,
+    /// How values are held, and what may be a view or in place.
+    pub lowering: LoweringOptions,
+    /// How to plan.
+    pub plan: plimsoll::Options,
+    /// What is tried to make the arena smaller.
+    pub tries: Tries,
+    /// Which instructions kernels may use.
+    pub level: Level,
+}
+
+impl Default for Options {
+    /// The best plan, and the instructions of this processor.
+    fn default() -> Self {
+        let Case { lowering, options: plan, tries, .. } =
+            Case::new(plimsoll_graph::Graph::default());
+        Options { bindings: Bindings::default(), lowering, plan, tries, level: Level::detect() }
+    }
+}
+
+impl Options {
+    /// Every tensor in bytes of its own: nothing is a view, nothing works in place, nothing is used again.
+    /// What a run in a plan is compared with.
+    #[must_use]
+    pub fn apart() -> Self {
+        let mut options = Options::quick();
+        options.lowering.kernels.preset = plimsoll_graph::Preset::Copying;
+        options.plan =
+            options.plan.with_in_place(false).with_no_share(plimsoll::NoShare::Everything);
+        options.tries.join = false;
+        options
+    }
+
+    /// A plan by rules alone, in the order of the model.
+    #[must_use]
+    pub fn quick() -> Self {
+        let mut options = Options::default();
+        options.tries.order = None;
+        options.plan = options.plan.with_work(0);
+        options
+    }
+
+    /// The same with these dims.
+    #[must_use]
+    pub fn with_bindings(self, bindings: Bindings) -> Self {
+        Options { bindings, ..self }
+    }
+}
+
+/// A kernel with the places of its operands.
+pub(crate) struct Step {
+    pub(crate) node: NodeId,
+    pub(crate) kernel: Kernel,
+    pub(crate) operands: Operands,
+}
+
+/// A model that is ready to run.
+pub struct Session<'m> {
+    planned: PlannedGraph,
+    steps: Vec<Step>,
+    constants: Lines,
+    inputs: Lines,
+    arena: Arena<'m>,
+    input_ports: Vec<Port>,
+    output_ports: Vec<Port>,
+    packed_bytes: usize,
+}
+
+impl Session<'static> {
+    /// A session with memory of its own.
+    pub fn new(
+        model: &Model,
+        weights: &dyn Weights,
+        options: &Options,
+    ) -> Result<Self, SessionError> {
+        Prepared::new(model, weights, options)?.into_session(|bytes| Ok(Arena::own(bytes)))
+    }
+}
+
+impl<'m> Session<'m> {
+    /// A session in memory of the caller's: as many bytes as the plan needs ([`Session::arena_bytes`] says how many),
+    /// which begin at a multiple of 64.
+    pub fn in_arena(
+        arena: &'m mut [u8],
+        model: &Model,
+        weights: &dyn Weights,
+        options: &Options,
+    ) -> Result<Self, SessionError> {
+        Prepared::new(model, weights, options)?.into_session(|bytes| Arena::lent(arena, bytes))
+    }
+
+    /// Runs the model once on what is in the inputs.
+    pub fn run(&mut self) -> Result<(), RunError> {
+        for at in 0..self.steps.len() {
+            self.run_step(at)?;
+        }
+        Ok(())
+    }
+
+    /// Runs one step.
+    pub(crate) fn run_step(&mut self, at: usize) -> Result<(), RunError> {
+        let Step { node, kernel, operands } = &self.steps[at];
+        let given = Given { constants: self.constants.bytes(), inputs: self.inputs.bytes() };
+        let mut io = Io::new(operands, given, self.arena.bytes_mut());
+        kernel(&mut io).map_err(|fault| {
+            let node = self.planned.best.graph.node(*node).name.clone();
+            RunError { node, fault }
+        })
+    }
+
+    /// The inputs.
+    #[must_use]
+    pub fn inputs(&self) -> &[Port] {
+        &self.input_ports
+    }
+
+    /// The outputs, in the order of the model.
+    #[must_use]
+    pub fn outputs(&self) -> &[Port] {
+        &self.output_ports
+    }
+
+    /// The bytes of an input, to be filled before a run; `None` if there is no such input.
+    pub fn input_bytes_mut(&mut self, name: &str) -> Option<&mut [u8]> {
+        let port = self.input_ports.iter().find(|port| port.name == name)?;
+        match &port.spot {
+            Spot::Input(range) => Some(&mut self.inputs.bytes_mut()[range.clone()]),
+            Spot::Arena(range) => Some(&mut self.arena.bytes_mut()[range.clone()]),
+            Spot::Constant(_) => None,
+        }
+    }
+
+    /// Fills inputs, each with a tensor of its type and dims.
+    pub fn fill(&mut self, inputs: &BTreeMap<String, Array>) -> Result<(), SessionError> {
+        for port in self.input_ports.clone() {
+            let wrong = |fault: String| SessionError::Input { name: port.name.clone(), fault };
+            let array =
+                inputs.get(&port.name).ok_or_else(|| wrong("nothing is given".to_owned()))?;
+            if (array.dtype, &array.dims) != (port.dtype, &port.dims) {
+                let given = format!("{} {:?}", array.dtype, array.dims);
+                return Err(wrong(format!(
+                    "{given}, where {} {:?} is needed",
+                    port.dtype, port.dims
+                )));
+            }
+            let bytes = self.input_bytes_mut(&port.name).unwrap_or_default();
+            if bytes.len() != array.bytes.len() {
+                let (given, needed) = (array.bytes.len(), bytes.len());
+                return Err(wrong(format!("{given} bytes, where {needed} are needed")));
+            }
+            bytes.copy_from_slice(&array.bytes);
+        }
+        Ok(())
+    }
+
+    /// Fills the arena with bytes that nobody reads in a run that is right: numbers that are none.
+    pub fn poison(&mut self) {
+        self.arena.bytes_mut().fill(0xff);
+    }
+
+    /// The bytes of an output, as the last run has left them; `None` if there is no such output.
+    #[must_use]
+    pub fn output_bytes(&self, name: &str) -> Option<&[u8]> {
+        let port = self.output_ports.iter().find(|port| port.name == name)?;
+        Some(self.spot_bytes(&port.spot))
+    }
+
+    /// The elements of an input; `None` if there is no such input, or its elements are of another type.
+    pub fn input_mut<T: Element>(&mut self, name: &str) -> Option<&mut [T]> {
+        let port = self.input_ports.iter().find(|port| port.name == name)?;
+        if !T::is_of(port.dtype) {
+            return None;
+        }
+        self.input_bytes_mut(name).map(elements_mut)
+    }
+
+    /// The elements of an output; `None` if there is no such output, or its elements are of another type.
+    #[must_use]
+    pub fn output<T: Element>(&self, name: &str) -> Option<&[T]> {
+        let port = self.output_ports.iter().find(|port| port.name == name)?;
+        if !T::is_of(port.dtype) {
+            return None;
+        }
+        self.output_bytes(name).map(elements)
+    }
+
+    fn spot_bytes(&self, spot: &Spot) -> &[u8] {
+        match spot {
+            Spot::Constant(range) => &self.constants.bytes()[range.clone()],
+            Spot::Input(range) => &self.inputs.bytes()[range.clone()],
+            Spot::Arena(range) => &self.arena.bytes()[range.clone()],
+        }
+    }
+
+    /// The plan that is run in, with the graph that it is of.
+    #[must_use]
+    pub fn planned(&self) -> &PlannedGraph {
+        &self.planned
+    }
+
+    /// How many bytes the arena has: all that a run writes.
+    #[must_use]
+    pub fn arena_bytes(&self) -> u64 {
+        self.planned.arena_bytes()
+    }
+
+    /// How many bytes of weights, and of what is computed of them once, kernels read as they are.
+    #[must_use]
+    pub fn constant_bytes(&self) -> usize {
+        self.constants.bytes().len()
+    }
+
+    /// How many bytes of weights kernels have in an order of their own.
+    #[must_use]
+    pub fn packed_bytes(&self) -> usize {
+        self.packed_bytes
+    }
+
+    /// How many bytes the inputs have that are not in the arena.
+    #[must_use]
+    pub fn input_memory_bytes(&self) -> usize {
+        self.inputs.bytes().len()
+    }
+
+    /// How many calls of kernels a run is.
+    #[must_use]
+    pub fn calls(&self) -> usize {
+        self.steps.len()
+    }
+}
+
+/// Types of elements that inputs and outputs can be seen as.
+#[allow(private_bounds, reason = "which types there are is not for others to say")]
+pub trait Element: Plain {
+    /// Whether tensors of a type have such elements.
+    fn is_of(dtype: plimsoll_graph::Dtype) -> bool;
+}
+
+macro_rules! element {
+    ($($type:ty: $($dtype:ident)|*;)*) => {$(
+        impl Element for $type {
+            fn is_of(dtype: plimsoll_graph::Dtype) -> bool {
+                matches!(dtype, $(plimsoll_graph::Dtype::$dtype)|*)
+            }
+        }
+    )*};
+}
+
+element! {
+    f32: F32;
+    f64: F64;
+    i64: I64;
+    i32: I32;
+    i16: I16;
+    i8: I8;
+    u64: U64;
+    u32: U32;
+    u16: U16;
+    u8: U8 | Bool;
+}
+
+/// A model that is planned, and whose kernels are chosen.
+struct Prepared<'a> {
+    model: &'a Model,
+    weights: &'a dyn Weights,
+    options: &'a Options,
+    inferred: Inferred,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(
+        model: &'a Model,
+        weights: &'a dyn Weights,
+        options: &'a Options,
+    ) -> Result<Self, SessionError> {
+        Ok(Prepared { model, weights, options, inferred: infer(model, &options.bindings)? })
+    }
+
+    fn into_session<'m>(
+        self,
+        arena: impl FnOnce(usize) -> Result<Arena<'m>, SessionError>,
+    ) -> Result<Session<'m>, SessionError> {
+        let Prepared { model, weights, options, inferred } = &self;
+        let constants = Constants::new(model, *weights, inferred, options.level)?;
+        let library = self.library(&constants)?;
+        let planned = self.plan(&library)?;
+        let mut resolver = Resolver::new(model, inferred, &planned)?;
+        let packed_bytes = library.iter().map(|built| built.packed_bytes).sum();
+        let steps = resolver.steps(library)?;
+        let (input_ports, output_ports) = resolver.ports()?;
+        let (fixed, given) = (resolver.constants(&constants)?, Lines::new(resolver.input_bytes()));
+        let bytes = usize::try_from(planned.arena_bytes());
+        let bytes = bytes.map_err(|_| SessionError::Memory("it is too large".to_owned()))?;
+        let (constants, inputs, arena) = (fixed, given, arena(bytes)?);
+        Ok(Session {
+            planned,
+            steps,
+            constants,
+            inputs,
+            arena,
+            input_ports,
+            output_ports,
+            packed_bytes,
+        })
+    }
+
+    /// The kernels of all nodes of the graph, or all that are missing.
+    fn library(&self, constants: &Constants<'_>) -> Result<Vec<Built>, SessionError> {
+        let mut nodes = Vec::new();
+        flatten(&self.model.body, &self.inferred.order, &mut nodes);
+        let by_name: BTreeMap<&str, &ModelNode> =
+            nodes.iter().map(|node| (&node.name[..], *node)).collect();
+        let (mut library, mut missing) = (Vec::new(), Vec::new());
+        for id in self.inferred.graph.node_ids() {
+            match self.built(id, &by_name, constants) {
+                Ok(built) => library.push(built),
+                Err(why) => {
+                    let node = self.inferred.graph.node(id);
+                    let (node, op) = (node.name.clone(), node.kind.clone());
+                    missing.push(MissingKernel { node, op, why });
+                }
+            }
+        }
+        if missing.is_empty() { Ok(library) } else { Err(SessionError::Missing(missing)) }
+    }
+
+    fn built(
+        &self,
+        id: NodeId,
+        by_name: &BTreeMap<&str, &ModelNode>,
+        constants: &Constants<'_>,
+    ) -> Result<Built, Lack> {
+        let graph = &self.inferred.graph;
+        let added = graph.node(id);
+        let node = by_name.get(&added.name[..]).ok_or("no kernel")?;
+        let is_view = |value| graph.value(value).view.is_some();
+        if matches!(node.operator, Operator::If(_)) && added.results().all(is_view) {
+            // The branch that is always taken: what it makes is handed on.
+            let pairs: Vec<_> = (0..added.outputs.len()).map(|index| (index, index)).collect();
+            return Ok(ops::copies(&pairs));
+        }
+        let (facts, level) = (&self.inferred.facts[..], self.options.level);
+        ops::build(&At { node, facts, constants, level })
+    }
+
+    fn plan(&self, library: &[Built]) -> Result<PlannedGraph, SessionError> {
+        let mut graph = self.inferred.graph.clone();
+        for (id, built) in self.inferred.graph.node_ids().zip(library) {
+            if built.scratch_bytes > 0 {
+                let scratch = Scratch { bytes: built.scratch_bytes as u64, align: LINE as u64 };
+                graph.set_scratch(id, Some(scratch));
+            }
+        }
+        let Options { lowering, plan, tries, .. } = self.options;
+        let case = Case {
+            lowering: lowering.clone(),
+            options: plan.clone(),
+            tries: *tries,
+            ..Case::new(graph)
+        };
+        Ok(case.plan()?)
+    }
+}

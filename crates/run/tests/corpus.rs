@@ -1,0 +1,71 @@
+//! The models of `corpus/`, run in poisoned arenas: bit for bit what they compute with every tensor apart, and
+//! nothing allocated.
+
+mod counting;
+
+use std::path::{Path, PathBuf};
+
+use plimsoll_graph::Dtype;
+use plimsoll_model::Bindings;
+use plimsoll_run::{Level, Options, Session, SessionError, compare, random_inputs};
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(name)
+}
+
+fn bindings(symbols: &[(&str, u64)]) -> Bindings {
+    let symbols = symbols.iter().map(|(name, dim)| ((*name).to_owned(), *dim)).collect();
+    Bindings { symbols, ..Bindings::default() }
+}
+
+/// Runs a model of the corpus apart and in a plan, with every level of instructions.
+fn check(path: &str, symbols: &[(&str, u64)]) {
+    let (model, weights) = plimsoll_onnx::load_with_weights(&folder(path)).unwrap();
+    for level in Level::available() {
+        let mut options = Options::default().with_bindings(bindings(symbols));
+        options.level = level;
+        let session = Session::new(&model, &weights, &options);
+        let session = session.unwrap_or_else(|error| panic!("{path}: {error}"));
+        let inputs = random_inputs(1, session.inputs());
+        let (outputs, difference) = compare(&model, &weights, &inputs, &options).unwrap();
+        assert_eq!(difference, None, "{path}");
+        for (name, output) in outputs.iter().filter(|(_, output)| output.dtype == Dtype::F32) {
+            let numbers = output.to_f32().unwrap();
+            assert!(numbers.iter().all(|x| x.is_finite()), "{path}: `{name}`");
+            assert!(numbers.iter().any(|x| *x != 0.0), "{path}: `{name}`");
+        }
+    }
+}
+
+#[test]
+fn the_sample_runs_in_its_plan() {
+    check("models/sample.onnx", &[]);
+}
+
+#[test]
+fn an_encoder_and_a_decoder_run_in_their_plans() {
+    check("models/encoder.onnx", &[("seq", 5)]);
+    check("models/decoder.onnx", &[]);
+}
+
+#[test]
+fn a_run_allocates_nothing() {
+    let (model, weights) = plimsoll_onnx::load_with_weights(&folder("models/sample.onnx")).unwrap();
+    let mut session = Session::new(&model, &weights, &Options::default()).unwrap();
+    let inputs = random_inputs(1, session.inputs());
+    session.fill(&inputs).unwrap();
+    for run in 0..3 {
+        let allocations = counting::during(|| session.run().unwrap());
+        assert_eq!(allocations, 0, "in run {run}");
+    }
+}
+
+#[test]
+fn nodes_without_a_kernel_are_listed_all_at_once() {
+    let (model, weights) = plimsoll_onnx::load_with_weights(&folder("models/bodies.onnx")).unwrap();
+    let error = Session::new(&model, &weights, &Options::default()).err().unwrap();
+    let SessionError::Missing(missing) = &error else { panic!("{error}") };
+    let ops: Vec<&str> = missing.iter().map(|missing| &missing.op[..]).collect();
+    assert_eq!(ops, ["If", "Loop", "Loop", "Scan", "Scan"]);
+    assert!(error.to_string().contains("\n  node `if` (If): no kernel"), "{error}");
+}
