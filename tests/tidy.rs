@@ -27,13 +27,14 @@ type Rule = fn(&File) -> Vec<Finding>;
 type About = fn(&str) -> bool;
 
 /// Name, the files that it is about, and the rule.
-const RULES: [(&str, About, Rule); 12] = [
+const RULES: [(&str, About, Rule); 13] = [
     ("every module has a doc", is_rust, starts_with_a_doc),
     ("files are short", is_written_source, is_short),
     ("only the command line touches the world", is_pure_source, touches_nothing),
     ("the libraries keep no state of their own", is_library, keeps_no_state),
     ("the checkers know nothing of the packers", is_checker, imports_no_packer),
     ("the verifier knows nothing of the planner", is_verifier, imports_only_the_contract),
+    ("one table says what ops do to memory", is_beside_the_table, asks_for_no_op),
     ("crates keep to their walls", is_walled_manifest, depends_on_what_it_may),
     ("nothing else is unsafe", is_rust, is_safe),
     ("only Python carries the command line", is_other_manifest, does_not_depend_on_cli),
@@ -152,6 +153,14 @@ fn is_verifier(path: &str) -> bool {
     is_source(path) && path.starts_with("crates/plimsoll/src/verify/")
 }
 
+/// What decides about memory beside the table of effects: neither the ops themselves nor readers and
+/// writers of them.
+fn is_beside_the_table(path: &str) -> bool {
+    const OPS: [&str; 5] = ["op.rs", "effect", "text/", "training_json", "testing/"];
+    let inside = path.strip_prefix("crates/graph/src/");
+    is_source(path) && inside.is_some_and(|path| !OPS.iter().any(|ops| path.starts_with(ops)))
+}
+
 /// The manifest of a library.
 fn is_walled_manifest(path: &str) -> bool {
     path.starts_with("crates/") && path != "crates/cli/Cargo.toml" && path.ends_with("/Cargo.toml")
@@ -252,6 +261,17 @@ fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         !part(line[..at].chars().next_back()) && !part(line[at + word.len()..].chars().next())
     })
+}
+
+/// Decisions by op; to make one is none.
+fn asks_for_no_op(file: &File) -> Vec<Finding> {
+    let asks = |line: &str| {
+        let pattern = line.split_once("Op::").is_some_and(|(_, rest)| rest.contains("=>"));
+        let tests = ["matches!(", "== Op::", "!= Op::", "let Op::", "| Op::"];
+        line.contains("Op::") && (pattern || tests.iter().any(|test| line.contains(test)))
+    };
+    let found = code_lines(&file.text).filter(|(_, line)| asks(line));
+    found.map(|(number, _)| finding(number, "a decision by op: ask `effect::traits`")).collect()
 }
 
 fn imports_no_packer(file: &File) -> Vec<Finding> {
@@ -598,6 +618,15 @@ fn state_that_nobody_hands_in_is_found() {
     assert_eq!(findings(keeps_no_state, code), [1, 2, 3, 4]);
     let fine = "// a static one\nfn a() -> &'static str {\nlet is_static = b.statics;\n";
     assert_eq!(findings(keeps_no_state, fine), []);
+}
+
+#[test]
+fn decisions_by_op_are_found() {
+    let code = "Op::Split { axis } => {\nif matches!(op, Op::Cast) {\nnode.op != Op::Custom\n\
+                let Op::Slice { cuts } = op else {\n";
+    assert_eq!(findings(asks_for_no_op, code), [1, 2, 3, 4]);
+    let fine = "let op = Op::Slice { cuts };\n// Op::Cast => is a word\nOp::Gather\n";
+    assert_eq!(findings(asks_for_no_op, fine), []);
 }
 
 #[test]

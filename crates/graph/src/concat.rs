@@ -31,13 +31,12 @@ pub use recorded::{JoinError, RecordedChoice, joined_as_recorded};
 pub(crate) use search::join_concats_watched;
 pub use search::{Joined, join_concats};
 
+use crate::effect::{StridedEffect, strided_views};
 use crate::graph::{
-    Aliases, End, Graph, GraphError, Kernels, Node, NodeId, Part, Parts, Value, ValueFault,
-    can_be_left, copied, is_bare, parts, topological_order,
+    Aliases, End, Graph, GraphError, Kernels, NodeId, Part, Parts, Value, ValueFault, can_be_left,
+    copied, is_bare, is_concat, parts, topological_order,
 };
-use crate::op::{Cut, Op};
 use crate::scheduled::LoweringOptions;
-use crate::shape::product;
 
 /// The bytes that steps which only move bytes write in a run, at the native width.
 #[must_use]
@@ -281,8 +280,8 @@ fn rows(graph: &Graph, aliases: &Aliases, kernels: &Kernels) -> Vec<bool> {
     graph.outputs().iter().for_each(|output| rows[output.index()] = false);
     // A concat may be one that is no step any more: what is left of them is checked in the end.
     let is_step = |id: &NodeId| {
-        let Node { op, elided, .. } = graph.node(*id);
-        !*elided && !matches!(op, Op::Concat { .. })
+        let node = graph.node(*id);
+        !node.elided && !is_concat(node)
     };
     for id in topological_order(graph).into_iter().rev().filter(is_step) {
         let node = graph.node(id);
@@ -313,60 +312,15 @@ fn reshaped(graph: &Graph, aliases: &Aliases, id: NodeId) -> Option<(ValueId, Va
 fn row_views(graph: &Graph, id: NodeId) -> Option<Vec<(ValueId, View)>> {
     let node = graph.node(id);
     let of = (*node.inputs.first()?)?;
-    let input = graph.value(of);
-    let dims = input.shape.known()?;
-    if !is_bare(node) || input.bytes.is_some() {
+    if !is_bare(node) || graph.value(of).bytes.is_some() {
         return None;
     }
-    let bytes = |elements: u64| {
-        let bits = elements.checked_mul(input.dtype.bits())?;
-        bits.is_multiple_of(8).then_some(bits / 8)
+    let (inputs, outputs) = graph.operands(id);
+    let view = |StridedEffect { output, offset, rows }| {
+        let value = node.outputs[output].filter(|value| graph.value(*value).bytes.is_none())?;
+        Some((value, View { of, offset, rows: Some(rows) }))
     };
-    // So many elements of an axis, from the start-th on, of every row.
-    let part = |value: ValueId, axis: usize, start: u64, len: u64| {
-        let inner = product(dims.get(axis + 1..)?)?;
-        let size = |elements: u64| bytes(inner.checked_mul(elements)?);
-        let rows = Strided { bytes: size(len)?, stride: size(*dims.get(axis)?)? };
-        let made = graph.value(value);
-        let count = product(dims.get(..axis)?)?;
-        let same = made.dtype == input.dtype
-            && made.native_size().known() == rows.bytes.checked_mul(count)
-            && (2..=Strided::MOST).contains(&count)
-            && rows.bytes > 0;
-        same.then_some((value, View { of, offset: size(start)?, rows: Some(rows) }))
-    };
-    match &node.op {
-        Op::Split { axis } => {
-            let mut start = 0;
-            let mut views = Vec::with_capacity(node.outputs.len());
-            for output in &node.outputs {
-                let len = *graph.value((*output)?).shape.known()?.get(*axis)?;
-                views.push(part((*output)?, *axis, start, len)?);
-                start += len;
-            }
-            Some(views)
-        }
-        Op::Slice { cuts } => {
-            let is_part = |cut: &&Cut| !dims.get(cut.axis).is_some_and(|dim| cut.keeps_all(*dim));
-            let mut cut = cuts.iter().filter(is_part);
-            let (cut, None) = (cut.next()?, cut.next()) else { return None };
-            let output = node.outputs.first().copied()??;
-            cut.is_run().then(|| part(output, cut.axis, cut.start, cut.len))?.map(|view| vec![view])
-        }
-        Op::Expand => {
-            let output = node.outputs.first().copied()??;
-            let made = graph.value(output).shape.known()?;
-            let ones = dims.iter().take_while(|dim| **dim == 1).count();
-            let repeated = &dims[ones..];
-            let whole = bytes(product(&dims)?)?;
-            let rows = product(&made)?.checked_div(product(&dims)?)?;
-            let fits =
-                made.ends_with(repeated) && rows > 1 && graph.value(output).dtype == input.dtype;
-            let rows = Some(Strided { bytes: whole, stride: 0 });
-            fits.then(|| vec![(output, View { of, offset: 0, rows })])
-        }
-        _ => None,
-    }
+    strided_views(&node.op, &inputs, &outputs)?.into_iter().map(view).collect()
 }
 
 /// The graph with these choices, as far as they do not want the same value in two places. They are taken

@@ -20,10 +20,10 @@ use std::fmt;
 use plimsoll::{AccessKind, Overwrite, Role, Storage, ValueId, View};
 use plimsoll_pack::Span;
 
+use crate::effect::{Views, traits};
 use crate::graph::{
     self, Aliases, Graph, GraphBuilder, GraphError, Kernels, NodeId, Window, parts,
 };
-use crate::op::Op;
 
 /// An input and the output that takes over its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,7 +252,7 @@ impl Donating<'_> {
             || DonationError::NotMade { output: self.name(value), input: self.name(input) };
         let id = self.graph.producer(root).ok_or_else(not_made)?;
         let node = self.graph.node(id);
-        if let Op::Concat { axis } = node.op {
+        if let Views::Concat { axis } = traits(&node.op).views {
             return self.part(input, id, root, axis);
         }
         let effect = self.graph.native_effect(id);

@@ -257,12 +257,6 @@ const KINDS: [(&str, &[&str]); 39] = [
 ];
 
 impl Op {
-    /// Whether its outputs are parts of an input.
-    #[must_use]
-    pub fn takes_parts(&self) -> bool {
-        matches!(self, Op::Slice { .. } | Op::Split { .. })
-    }
-
     /// What the family is called in the text form.
     #[must_use]
     pub fn class(&self) -> &'static str {

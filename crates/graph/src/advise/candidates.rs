@@ -5,8 +5,8 @@ use plimsoll::{Execution, Overwrite, Program, StepId, ValueId};
 
 use super::{Action, Variant, half, recompute, split};
 use crate::driver::PlannedGraph;
+use crate::effect::{InPlace, traits};
 use crate::graph::{Graph, NodeId, Preset};
-use crate::op::Op;
 use crate::scheduled::ScheduledGraph;
 
 /// So many values of a peak are looked at one by one.
@@ -140,7 +140,7 @@ impl Moment<'_> {
     /// Ops of which nobody knows what they do, whose output is as large as an input.
     fn in_place(&self) -> Option<Action> {
         let node = self.graph().node(self.node()?);
-        if node.op != Op::Custom || !self.settled.case.options.in_place {
+        if traits(&node.op).in_place != InPlace::Undeclared || !self.settled.case.options.in_place {
             return None;
         }
         let bytes = |value: ValueId| self.program.value(value).bytes;

@@ -11,56 +11,17 @@
 use plimsoll::{Role, Storage, ValueId};
 
 use super::draft::{Draft, is_plain};
+use crate::effect::{Recompute, traits};
 use crate::graph::{Graph, NodeId, Value};
-use crate::op::Op;
 use crate::shape::Elements;
 
-/// The elements that it takes to make the output of a node again, if that is cheap: each is gone over
-/// once, and nothing random is in it.
+/// The elements that it takes to make the output of a node again, if that is cheap.
 pub(super) fn elements(graph: &Graph, node: NodeId) -> Option<u64> {
     let node = graph.node(node);
-    let is_cheap = match &node.op {
-        // With more operands it may be dropout, which is random.
-        Op::Unary => node.inputs.len() == 1,
-        Op::Binary
-        | Op::Variadic
-        | Op::Where
-        | Op::Clamp
-        | Op::Cast
-        | Op::Quantize
-        | Op::Copy
-        | Op::Pool
-        | Op::Reduce
-        | Op::Norm
-        | Op::Softmax
-        | Op::Transpose { .. }
-        | Op::Slice { .. }
-        | Op::Concat { .. }
-        | Op::Gather
-        | Op::Pad
-        | Op::Resize
-        | Op::Expand => true,
-        Op::ByRows
-        | Op::Fill
-        | Op::ShapeOf
-        | Op::MatMul
-        | Op::Conv
-        | Op::ConvTranspose
-        | Op::ArgReduce
-        | Op::Scan
-        | Op::TopK
-        | Op::Attention
-        | Op::Rnn
-        | Op::Reshape
-        | Op::Squeeze
-        | Op::Unsqueeze
-        | Op::Flatten
-        | Op::Identity
-        | Op::Dropout
-        | Op::Split { .. }
-        | Op::Scatter
-        | Op::UpdateSlice
-        | Op::Custom => false,
+    let is_cheap = match traits(&node.op).recompute {
+        Recompute::Never => false,
+        Recompute::Cheap => true,
+        Recompute::CheapIfUnary => node.inputs.len() == 1,
     };
     let count = |value: ValueId| match graph.value(value).shape.elements() {
         Elements::Known(count) => count,

@@ -12,6 +12,7 @@
 use plimsoll::{Execution, Role, ValueId};
 
 use super::draft::{Draft, is_plain};
+use crate::effect::{Rows, needs_rows};
 use crate::graph::{Graph, Node, NodeId, Value};
 use crate::op::{Cut, Op};
 use crate::shape::Shape;
@@ -94,128 +95,15 @@ fn output(graph: &Graph, node: NodeId) -> Option<ValueId> {
     (is_plain(node) && free && *guard == 0 && !elided).then_some(made)
 }
 
-/// The outermost axis that has more than one element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Rows {
-    axis: usize,
-    count: u64,
-}
-
+/// The rows of a value.
 fn rows_of(graph: &Graph, value: ValueId) -> Option<Rows> {
-    let dims = graph.value(value).shape.known()?;
-    let axis = dims.iter().position(|dim| *dim != 1)?;
-    Some(Rows { axis, count: dims[axis] })
+    Rows::of(&graph.value(value).shape.known()?)
 }
 
-/// For each operand of a node, whether a part of its output needs the same rows of it, or all of
-/// it; nothing if rows depend on each other.
+/// For each operand of a node, whether a part of its output needs the same rows of it, or all of it.
 fn operands(graph: &Graph, id: NodeId) -> Option<Vec<bool>> {
-    let node = graph.node(id);
-    let made = node.outputs.first().copied().flatten()?;
-    let (rows, rank) = (rows_of(graph, made)?, graph.value(made).shape.known()?.len());
-    let dims = |index: usize| graph.value(node.inputs.get(index).copied()??).shape.known();
-    let broadcast = |index: usize| broadcast_rows(&dims(index)?, rank, rows);
-    match node.op {
-        Op::Unary | Op::Binary | Op::Variadic | Op::Where | Op::Clamp | Op::Cast | Op::Copy => {
-            (0..node.inputs.len()).map(broadcast).collect()
-        }
-        Op::Reshape | Op::Squeeze | Op::Unsqueeze | Op::Flatten | Op::Identity | Op::Dropout => {
-            let same = rows_of(graph, node.inputs.first().copied().flatten()?)?.count == rows.count;
-            // What else is there (a shape, say) is not looked at by rows.
-            same.then(|| (0..node.inputs.len()).map(|index| index == 0).collect())
-        }
-        Op::MatMul if (2..=3).contains(&node.inputs.len()) => {
-            let (left, right) = (dims(0)?, dims(1)?);
-            let mut by_rows = product_rows(&left, &right, rank, rows)?;
-            if node.inputs.len() == 3 {
-                let columns = *graph.value(made).shape.known()?.last()?;
-                by_rows.push(summand_rows(&dims(2)?, rank, rows, columns)?);
-            }
-            Some(by_rows)
-        }
-        Op::Conv if (2..=3).contains(&node.inputs.len()) => {
-            let mut by_rows = channel_rows(&dims(0)?, &dims(1)?, rank, rows)?;
-            if node.inputs.len() == 3 {
-                by_rows.push(vector_rows(&dims(2)?, rows)?);
-            }
-            Some(by_rows)
-        }
-        Op::Pool | Op::Resize => {
-            let (from, to) = (dims(0)?, graph.value(made).shape.known()?);
-            let by_channel = rows.axis == 1
-                && from.len() == rank
-                && from[..2] == to[..2]
-                && from[2..] != to[2..];
-            by_channel.then(|| (0..node.inputs.len()).map(|index| index == 0).collect())
-        }
-        _ => None,
-    }
-}
-
-/// The same for an image and the weights of a convolution: channels of the output are rows of the
-/// weights, and read all channels of the image, or one each where the weights have one.
-fn channel_rows(image: &[u64], weights: &[u64], rank: usize, rows: Rows) -> Option<Vec<bool>> {
-    let fits = rows.axis == 1
-        && rank >= 3
-        && (image.len(), weights.len()) == (rank, rank)
-        && weights[0] == rows.count;
-    match weights.get(1)? {
-        count if fits && *count == image[1] => Some(vec![false, true]),
-        1 if fits && image[1] == rows.count => Some(vec![true, true]),
-        _ => None,
-    }
-}
-
-/// Whether there is an element for each row, or one for all.
-fn vector_rows(dims: &[u64], rows: Rows) -> Option<bool> {
-    match dims {
-        [count] if *count == rows.count => Some(true),
-        dims if dims.iter().all(|dim| *dim == 1) => Some(false),
-        _ => None,
-    }
-}
-
-/// Whether an operand that is broadcast to the output has its rows, or is the same for all.
-fn broadcast_rows(dims: &[u64], rank: usize, rows: Rows) -> Option<bool> {
-    let Some(axis) = (rows.axis + dims.len()).checked_sub(rank) else { return Some(false) };
-    match dims.get(axis)? {
-        1 => Some(false),
-        count if *count == rows.count => Some(true),
-        _ => None,
-    }
-}
-
-/// The same for the operands of a product: the rows of the left one and all of the right one, or the
-/// same matrices of both. Where the left one could just as well be meant transposed, nothing is
-/// claimed.
-fn product_rows(left: &[u64], right: &[u64], rank: usize, rows: Rows) -> Option<Vec<bool>> {
-    let inner = *left.last()?;
-    let has_rows = |dims: &[u64]| {
-        dims.len() == rank
-            && dims[..rows.axis].iter().all(|dim| *dim == 1)
-            && dims[rows.axis] == rows.count
-    };
-    if rows.axis + 2 < rank && has_rows(left) && has_rows(right) {
-        return Some(vec![true, true]);
-    }
-    let is_matrix = right.len() >= 2 && right[..right.len() - 2].iter().all(|dim| *dim == 1);
-    let of_right = &right[right.len().saturating_sub(2)..];
-    let has_inner = is_matrix && of_right.contains(&inner) && !of_right.contains(&rows.count);
-    let by_rows = rows.axis + 1 < rank && has_rows(left) && inner != rows.count;
-    (has_inner && by_rows).then(|| vec![true, false])
-}
-
-/// Whether what is added to a product has its rows, or is one for each column. A third operand that
-/// is neither for certain may be anything.
-fn summand_rows(dims: &[u64], rank: usize, rows: Rows, columns: u64) -> Option<bool> {
-    let is_whole = dims.len() == rank && dims[rows.axis] == rows.count;
-    let (last, others) = dims.split_last()?;
-    let by_columns = *last == columns && others.iter().all(|dim| *dim == 1);
-    match (is_whole, by_columns && columns != rows.count) {
-        (true, _) => Some(true),
-        (false, true) => Some(false),
-        (false, false) => None,
-    }
+    let (inputs, outputs) = graph.operands(id);
+    needs_rows(&graph.node(id).op, &inputs, &outputs)
 }
 
 /// The graph with these segments, none of which meets another, done in so many parts each.

@@ -1,6 +1,8 @@
 //! Every row of the table of effects.
 
 use super::*;
+use crate::op::Cut;
+use crate::shape::Dim;
 
 struct Case {
     inputs: Vec<(Dtype, Shape)>,
@@ -262,4 +264,58 @@ fn what_is_not_known_shares_nothing() {
         // No operands at all are no trouble either.
         assert_eq!(super::effect(&op, &[], &[]).views, []);
     }
+}
+
+#[test]
+fn parts_of_inner_axes_are_rows_of_the_whole() {
+    let strided = |case: &Case, op: &Op| case.with(|from, to| strided_views(op, from, to));
+    let row = |output, offset, bytes, stride| {
+        let rows = plimsoll::Strided { bytes, stride };
+        StridedEffect { output, offset, rows }
+    };
+    let split = f32s(&[&[4, 6]], &[&[4, 2], &[4, 4]]);
+    let parts = vec![row(0, 0, 8, 24), row(1, 8, 16, 24)];
+    assert_eq!(strided(&split, &Op::Split { axis: 1 }), Some(parts));
+    let cut = f32s(&[&[4, 6]], &[&[4, 2]]);
+    assert_eq!(strided(&cut, &slice(1, 3, 2)), Some(vec![row(0, 12, 8, 24)]));
+    let repeated = f32s(&[&[1, 6]], &[&[4, 6]]);
+    assert_eq!(strided(&repeated, &Op::Expand), Some(vec![row(0, 0, 24, 0)]));
+    let stretched = f32s(&[&[4, 1]], &[&[4, 6]]);
+    assert_eq!(strided(&stretched, &Op::Expand), None);
+    // One stretch is a view, and no rows.
+    assert_eq!(strided(&f32s(&[&[4, 6]], &[&[2, 6]]), &slice(0, 1, 2)), None);
+    assert_eq!(strided(&cut, &Op::Custom), None);
+}
+
+#[test]
+fn inputs_of_a_concat_are_parts_of_its_output() {
+    let parts = |case: &Case, axis| {
+        let parts = case.with(|from, to| concat_parts(&Op::Concat { axis }, from, to))?;
+        let list = parts.list.iter().map(|part| (part.offset, part.bytes)).collect::<Vec<_>>();
+        Some((parts.rows, parts.stride, list))
+    };
+    let inner = f32s(&[&[4, 2], &[4, 4]], &[&[4, 6]]);
+    assert_eq!(parts(&inner, 1), Some((4, 24, vec![(0, 8), (8, 16)])));
+    let outer = f32s(&[&[2, 6], &[1, 6]], &[&[3, 6]]);
+    assert_eq!(parts(&outer, 0), Some((1, 72, vec![(0, 48), (48, 24)])));
+    let too_long = f32s(&[&[2, 6], &[2, 6]], &[&[3, 6]]);
+    assert_eq!(parts(&too_long, 0), None);
+}
+
+#[test]
+fn some_rows_of_an_output_need_rows_of_operands_or_all_of_them() {
+    let needs = |op: &Op, case: Case| case.with(|from, to| needs_rows(op, from, to));
+    let rows = |list: &[bool]| Some(list.to_vec());
+    let sum = f32s(&[&[8, 3], &[3]], &[&[8, 3]]);
+    assert_eq!(needs(&Op::Binary, sum), rows(&[true, false]));
+    let product = f32s(&[&[8, 5], &[5, 3]], &[&[8, 3]]);
+    assert_eq!(needs(&Op::MatMul, product), rows(&[true, false]));
+    // The right operand could be the one with the rows, transposed.
+    let unclear = f32s(&[&[8, 5], &[5, 8]], &[&[8, 8]]);
+    assert_eq!(needs(&Op::MatMul, unclear), None);
+    let depthwise = f32s(&[&[1, 8, 4, 4], &[8, 1, 3, 3]], &[&[1, 8, 4, 4]]);
+    assert_eq!(needs(&Op::Conv, depthwise), rows(&[true, true]));
+    let dense = f32s(&[&[1, 2, 4, 4], &[8, 2, 3, 3], &[8]], &[&[1, 8, 4, 4]]);
+    assert_eq!(needs(&Op::Conv, dense), rows(&[false, true, true]));
+    assert_eq!(needs(&Op::Softmax, f32s(&[&[8, 3]], &[&[8, 3]])), None);
 }

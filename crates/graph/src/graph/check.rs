@@ -158,7 +158,8 @@ fn find_producers(graph: &mut Graph) -> Check {
 fn check_node(graph: &Graph, id: NodeId) -> Check {
     let node = graph.node(id);
     let fault = |fault| Err(GraphError::node(&node.name, fault));
-    if let Some(why) = misfit_of(graph, node) {
+    let (inputs, outputs) = graph.operands(id);
+    if let Some(why) = misfit(&node.op, &inputs, &outputs) {
         return fault(NodeFault::Misfit { why });
     }
     if node.scratch.is_some_and(|scratch| scratch.align == 0) {
@@ -172,10 +173,6 @@ fn check_node(graph: &Graph, id: NodeId) -> Check {
     }
     check_overwrites(graph, node)?;
     check_windows(graph, node)
-}
-
-fn misfit_of(graph: &Graph, node: &Node) -> Option<String> {
-    misfit(&node.op, &graph.operands(&node.inputs), &graph.operands(&node.outputs))
 }
 
 fn check_overwrites(graph: &Graph, node: &Node) -> Check {

@@ -30,12 +30,12 @@ pub use kernels::{BadSelector, Kernels, Preset, Selector, no_reuse, selected_nod
 pub use node::{End, Node, NodeId, Window};
 pub use order::{OrderError, order_by_names, topological_order};
 pub(crate) use order::{check_order, order_of, waits_of};
-pub(crate) use parts::{Part, Parts, can_be_left, copied, is_bare, parts};
+pub(crate) use parts::{Part, Parts, can_be_left, copied, is_bare, is_concat, parts};
 use plimsoll::{Execution, Scratch, ValueId, View};
 pub(crate) use resolved::Resolved;
 pub use value::{Bytes, Value};
 
-use crate::effect::{Effect, Operand, ViewEffect, effect, known_views};
+use crate::effect::{Effect, NodeOperands, Operand, ViewEffect, effect, known_views};
 
 /// A checked graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -144,16 +144,25 @@ impl Graph {
 
     /// What the op of a node does to memory, with slots as wide as `slot_bits` says.
     pub fn effect(&self, node: NodeId, slot_bits: impl Fn(ValueId) -> u64) -> Effect {
-        let node = self.node(node);
+        let (inputs, outputs) = self.operands_as(node, slot_bits);
+        effect(&self.node(node).op, &inputs, &outputs)
+    }
+
+    /// The inputs and the outputs of a node as the table of effects sees them, at the native width.
+    #[must_use]
+    pub fn operands(&self, node: NodeId) -> NodeOperands<'_> {
+        self.operands_as(node, |value| self.value(value).dtype.bits())
+    }
+
+    fn operands_as(&self, node: NodeId, slot_bits: impl Fn(ValueId) -> u64) -> NodeOperands<'_> {
         let operand = |value: &Option<ValueId>| {
             value.map(|value| {
                 let Value { dtype, shape, .. } = self.value(value);
                 Operand { dtype: *dtype, shape, slot_bits: slot_bits(value) }
             })
         };
-        let inputs: Vec<_> = node.inputs.iter().map(operand).collect();
-        let outputs: Vec<_> = node.outputs.iter().map(operand).collect();
-        effect(&node.op, &inputs, &outputs)
+        let Node { inputs, outputs, .. } = self.node(node);
+        (inputs.iter().map(operand).collect(), outputs.iter().map(operand).collect())
     }
 
     /// The same graph with these views declared, by value, these nodes elided, by node, and these values
@@ -180,23 +189,15 @@ impl Graph {
 
     /// The views that the op of a node makes, at the native width.
     pub(crate) fn native_views(&self, node: NodeId) -> Vec<ViewEffect> {
-        let node = self.node(node);
-        known_views(&node.op, &self.operands(&node.inputs), &self.operands(&node.outputs))
-    }
-
-    /// The operands of an op at the native width.
-    fn operands(&self, values: &[Option<ValueId>]) -> Vec<Option<Operand<'_>>> {
-        let operand = |value: ValueId| {
-            let Value { dtype, shape, .. } = self.value(value);
-            Operand { dtype: *dtype, shape, slot_bits: dtype.bits() }
-        };
-        values.iter().map(|value| value.map(operand)).collect()
+        let (inputs, outputs) = self.operands(node);
+        known_views(&self.node(node).op, &inputs, &outputs)
     }
 
     /// The same at the native width.
     #[must_use]
     pub fn native_effect(&self, node: NodeId) -> Effect {
-        self.effect(node, |value| self.value(value).dtype.bits())
+        let (inputs, outputs) = self.operands(node);
+        effect(&self.node(node).op, &inputs, &outputs)
     }
 
     /// Whether the op of a node may put an output over an input even where other operands are the

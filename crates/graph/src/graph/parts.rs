@@ -12,8 +12,7 @@ use plimsoll::{Layout, Strided, ValueId, View};
 use plimsoll_pack::Span;
 
 use super::{Aliases, Graph, Node, NodeId};
-use crate::op::Op;
-use crate::shape::product;
+use crate::effect::{ConcatPart, ConcatParts, Views, concat_parts, traits};
 
 /// The inputs of a concat, and where they are in the output.
 pub(crate) struct Parts {
@@ -51,35 +50,23 @@ pub(crate) fn is_bare(node: &Node) -> bool {
 /// The inputs of a concat and where they are in the output, as far as they are whole bytes.
 pub(crate) fn parts(graph: &Graph, id: NodeId) -> Option<Parts> {
     let node = graph.node(id);
-    let Op::Concat { axis } = node.op else { return None };
-    if !is_bare(node) || node.outputs.len() != 1 {
+    if !is_concat(node) || !is_bare(node) {
         return None;
     }
-    let output = graph.value(node.outputs[0]?);
-    let rows: u64 = product(output.shape.known()?.get(..axis)?)?;
-    if rows == 0 || rows > Strided::MOST {
-        return None;
-    }
-    let mut list = Vec::with_capacity(node.inputs.len());
-    let mut bits = 0u64;
-    for input in &node.inputs {
-        let id = (*input)?;
-        let value = graph.value(id);
-        let elements = product(&value.shape.known()?)?;
-        let end = bits.checked_add((elements / rows).checked_mul(value.dtype.bits())?)?;
-        let whole = elements.is_multiple_of(rows) && (bits | end).is_multiple_of(8);
-        if value.dtype != output.dtype || elements == 0 || !whole {
-            return None;
-        }
-        list.push(Part { value: id, offset: bits / 8, bytes: (end - bits) / 8 });
-        bits = end;
-    }
-    let stride = bits / 8;
-    (output.native_size().known() == stride.checked_mul(rows)).then_some(Parts {
-        rows,
-        stride,
-        list,
-    })
+    let (inputs, outputs) = graph.operands(id);
+    let ConcatParts { rows, stride, list } = concat_parts(&node.op, &inputs, &outputs)?;
+    let output = graph.value((*node.outputs.first()?)?);
+    let part = |(value, part): (&Option<ValueId>, ConcatPart)| {
+        Some(Part { value: (*value)?, offset: part.offset, bytes: part.bytes })
+    };
+    let list = node.inputs.iter().zip(list).map(part).collect::<Option<_>>()?;
+    let fits = output.native_size().known() == stride.checked_mul(rows);
+    fits.then_some(Parts { rows, stride, list })
+}
+
+/// Whether the inputs of a node are parts of its output.
+pub(crate) fn is_concat(node: &Node) -> bool {
+    matches!(traits(&node.op).views, Views::Concat { .. })
 }
 
 /// What a concat copies.
@@ -98,7 +85,7 @@ const MOST_STRETCHES: u64 = 1024;
 /// What a concat copies beside what is in its output already; nothing is said of other nodes, or if
 /// nothing is.
 pub(crate) fn copied(graph: &Graph, aliases: &Aliases, id: NodeId) -> Option<Copied> {
-    if !matches!(graph.node(id).op, Op::Concat { .. }) {
+    if !is_concat(graph.node(id)) {
         return None;
     }
     let output = graph.node(id).outputs.first().copied()??;

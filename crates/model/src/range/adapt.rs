@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use plimsoll::{AccessKind, ValueId};
+use plimsoll_graph::effect::traits;
 use plimsoll_graph::{
     Aliases, Graph, GraphBuilder, GraphError, Kernels, Node, NodeId, Op, Window, packed_bytes,
 };
@@ -119,8 +120,7 @@ fn viewing_op(top: &Graph, shared: &Shared, id: NodeId) -> Op {
     let links = || node.results().filter_map(|value| shared.views.get(&value));
     let lost = links().any(|link| !link.holds);
     // These can become rows of each other once an order is known.
-    let parts =
-        matches!(node.op, Op::Concat { .. } | Op::Slice { .. } | Op::Split { .. } | Op::Expand);
+    let parts = traits(&node.op).views.can_be_strided();
     let constant = node.reads().chain(node.results()).all(|v| shared.constant[v.index()]);
     if lost || parts && links().next().is_none() && !constant {
         Op::Gather

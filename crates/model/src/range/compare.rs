@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll::{Overwrite, ValueId};
-use plimsoll_graph::effect::{FoundView, Operand, sliced, views};
+use plimsoll_graph::effect::{FoundView, Operand, sliced, traits, views};
 use plimsoll_graph::shape::dims::count;
 use plimsoll_graph::{Dim, Elements, Graph, Node, NodeId, Shape, Value};
 
@@ -269,20 +269,13 @@ struct Made {
 /// The views that a node makes for all sizes of a graph.
 fn views_of(graph: &Graph, id: NodeId, over: Option<&Lowered>) -> Vec<Made> {
     let node = graph.node(id);
-    let operand = |value: &Option<ValueId>| {
-        value.map(|value| {
-            let Value { dtype, shape, .. } = graph.value(value);
-            Operand { dtype: *dtype, shape, slot_bits: dtype.bits() }
-        })
-    };
-    let inputs: Vec<_> = node.inputs.iter().map(operand).collect();
-    let outputs: Vec<_> = node.outputs.iter().map(operand).collect();
+    let (inputs, outputs) = graph.operands(id);
     let kept = over.and_then(|over| over.kept.get(&id));
     let found = match kept {
         Some(kept) => sliced(kept, &inputs, &outputs).into_iter().collect(),
         None => views(&node.op, &inputs, &outputs),
     };
-    let parts = kept.is_some() || node.op.takes_parts();
+    let parts = kept.is_some() || traits(&node.op).views.takes_parts();
     let made = |view: FoundView| {
         let count = |operand: Option<&Option<Operand<'_>>>| {
             operand.copied().flatten().and_then(|operand| operand.shape.exact()).map(count)
