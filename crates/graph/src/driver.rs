@@ -11,6 +11,7 @@
 
 use std::ops::ControlFlow;
 
+use plimsoll::advise::Request;
 use plimsoll::{Options, OrderEffort, PlanError, Pulse, VerifiedPlan, plan_watched, verified};
 
 use crate::best::{Best, Tries, best_watched};
@@ -72,6 +73,12 @@ impl Case {
             None => plan_watched(&program, &options, &mut |_| pulse())?,
         };
         Ok(PlannedGraph { case: self, best, plan })
+    }
+
+    /// How the program of the graph is to be planned.
+    #[must_use]
+    pub fn request(&self) -> Request {
+        Request { options: self.options.clone(), order: self.tries.order }
     }
 
     /// The same case, to be planned by rules alone.

@@ -2,8 +2,23 @@
 //!
 //! A [`Program`] declares what every step does to memory; [`plan()`] decides what shares bytes with
 //! what and where everything is, [`order()`] in which order the steps need least, and [`verify()`] says
-//! independently whether a plan is right.
+//! independently whether a plan is right. [`explain`] says what every byte of a peak is, and [`advise`]
+//! what would lower it.
+//!
+//! ```
+//! use plimsoll::{DeclaredProgram, Options, plan};
+//!
+//! let mut program = DeclaredProgram::default();
+//! let (hidden, y) = (program.temporary(4096), program.output(1024));
+//! program.step(&[], &[hidden]);
+//! program.step(&[hidden], &[y]);
+//!
+//! let plan = plan(&program, &Options::default())?; // verified
+//! assert_eq!((plan.arena_bytes(), plan.derivation.lower_bound_bytes), (5120, 5120));
+//! # Ok::<(), plimsoll::PlanError>(())
+//! ```
 
+pub mod advise;
 mod align;
 mod assemble;
 mod assignment;

@@ -1,7 +1,7 @@
 //! What can be done about an arena, and what that costs.
 
-use plimsoll::{BankSpec, OrderEffort, Overwrite, ValueId};
-use plimsoll_pack::Effort;
+use plimsoll::advise::Change;
+use plimsoll::{Overwrite, ValueId};
 
 use super::{Variant, half, recompute, split};
 use crate::driver::{Case, PlannedGraph};
@@ -11,26 +11,14 @@ use crate::graph::{Graph, Kernels, Node, NodeId, Preset};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
-    /// Search for an order of the steps.
-    Order,
-    /// Search longer, for an order and for a packing.
-    Effort,
-    /// Let ops work in place that can.
-    InPlace,
+    /// Plan the same graph in another way.
+    Plan(Change),
     /// Let these nodes, of which nobody knows it, work in place.
     InPlaceAt(Vec<(NodeId, Overwrite)>),
     /// Read and write strided rows, so that parts of inner axes are no copies.
     Strided,
     /// Do without the copies of concats.
     JoinConcats,
-    /// Use the bytes of inputs for something else after their last read.
-    ReclaimInputs,
-    /// Leave outputs in the caller's memory.
-    OutputsOutside,
-    /// Align to fewer bytes.
-    Align(u64),
-    /// Leave nothing free behind values.
-    NoGuards,
     /// Make the output of a cheap node again for these readers.
     Recompute {
         /// The node.
@@ -49,8 +37,6 @@ pub enum Action {
     Smaller(usize),
     /// Hold these values in half precision.
     Half(Vec<ValueId>),
-    /// Let a second bank take what has no room in a first one of so many bytes.
-    SecondBank(u64),
 }
 
 /// What an action costs.
@@ -77,15 +63,15 @@ impl Action {
     pub fn apply(&self, case: &Case, variants: &[Variant]) -> Option<Case> {
         let mut case = case.clone();
         match self {
-            Action::Order => case.tries.order = Some(OrderEffort::Default),
-            Action::Effort => {
-                case.tries.order = case.tries.order.map(|_| OrderEffort::High);
-                case.options.pack.effort = Effort::High;
-                case.options.pack.work = None;
-            }
-            Action::InPlace => {
-                case.options.in_place = true;
-                case.lowering.kernels = Kernels::new(Preset::Standard);
+            Action::Plan(change) => {
+                let mut request = case.request();
+                change.apply(&mut request);
+                (case.options, case.tries.order) = (request.options, request.order);
+                match change {
+                    Change::InPlace => case.lowering.kernels = Kernels::new(Preset::Standard),
+                    Change::SecondBank(_) => case.spills = true,
+                    _ => {}
+                }
             }
             Action::InPlaceAt(overwrites) => case.graph = overwriting(&case.graph, overwrites)?,
             Action::Strided => {
@@ -93,20 +79,6 @@ impl Action {
                 case.tries.join = true;
             }
             Action::JoinConcats => case.tries.join = true,
-            Action::ReclaimInputs => case.options.reclaim_inputs = true,
-            Action::OutputsOutside => case.options.place.outputs = false,
-            Action::Align(align) => case.options.align = *align,
-            Action::NoGuards => {
-                let guards = &mut case.options.guards;
-                for guard in [
-                    &mut guards.inputs,
-                    &mut guards.params,
-                    &mut guards.constants,
-                    &mut guards.outputs,
-                ] {
-                    *guard = 0;
-                }
-            }
             Action::Recompute { node, readers } => {
                 case.graph = recompute::again(&case.graph, *node, readers)?;
             }
@@ -116,12 +88,6 @@ impl Action {
             }
             Action::Smaller(variant) => case.graph = variants.get(*variant)?.graph.clone(),
             Action::Half(values) => case.graph = half::halved(&case.graph, values)?,
-            Action::SecondBank(capacity) => {
-                let mut first = BankSpec::new("arena");
-                first.capacity = Some(*capacity);
-                case.options.banks = vec![first, BankSpec::new("second")];
-                case.spills = true;
-            }
         }
         Some(case)
     }
@@ -131,28 +97,23 @@ impl Action {
     #[must_use]
     pub fn rank(&self) -> u8 {
         match self {
-            Action::Order => 0,
+            Action::Plan(Change::Order) => 0,
             Action::JoinConcats => 1,
-            Action::Effort => 2,
-            Action::ReclaimInputs => 3,
-            Action::Align(_) => 4,
-            Action::NoGuards => 5,
-            Action::InPlace => 6,
-            Action::OutputsOutside => 7,
-            Action::Strided => 8,
-            Action::InPlaceAt(_) => 9,
-            Action::Recompute { .. } => 10,
-            Action::Split { .. } => 11,
-            Action::Half(_) => 12,
-            Action::Smaller(_) => 13,
-            Action::SecondBank(_) => 14,
+            Action::Plan(Change::SecondBank(_)) => u8::MAX,
+            Action::Plan(change) => 1 + change.rank(), // from 2 on
+            Action::Strided => 20,
+            Action::InPlaceAt(_) => 21,
+            Action::Recompute { .. } => 22,
+            Action::Split { .. } => 23,
+            Action::Half(_) => 24,
+            Action::Smaller(_) => 25,
         }
     }
 
     /// Whether a run computes what it did before, all of it, in one arena.
     #[must_use]
     pub fn keeps_result(&self) -> bool {
-        !matches!(self, Action::Half(_) | Action::Smaller(_) | Action::SecondBank(_))
+        !matches!(self, Action::Half(_) | Action::Smaller(_) | Action::Plan(Change::SecondBank(_)))
     }
 
     /// Whether it changes the graph, so that ids are others afterwards.
@@ -179,18 +140,15 @@ impl Action {
     pub(super) fn cost(&self, before: &PlannedGraph, after: &PlannedGraph) -> Cost {
         let graph = &before.case.graph;
         match self {
-            Action::Order | Action::Effort | Action::JoinConcats | Action::ReclaimInputs => {
-                Cost::Nothing
-            }
-            Action::Align(_)
-            | Action::NoGuards
-            | Action::InPlace
-            | Action::Strided
-            | Action::InPlaceAt(_) => Cost::Kernels,
-            Action::OutputsOutside => {
+            Action::JoinConcats => Cost::Nothing,
+            Action::Plan(Change::OutputsOutside) => {
                 let bytes = |value: &ValueId| graph.value(*value).native_size().known();
                 Cost::BytesElsewhere(graph.outputs().iter().filter_map(bytes).sum())
             }
+            Action::Plan(Change::SecondBank(_)) => Cost::BytesElsewhere(after.spilled_bytes()),
+            Action::Plan(change) if change.asks_for_kernels() => Cost::Kernels,
+            Action::Plan(_) => Cost::Nothing,
+            Action::Strided | Action::InPlaceAt(_) => Cost::Kernels,
             Action::Recompute { node, .. } => {
                 Cost::Elements(recompute::elements(graph, *node).unwrap_or(0))
             }
@@ -199,7 +157,6 @@ impl Action {
                 Cost::Steps(segments.iter().map(Vec::len).sum::<usize>() * (parts - 1))
             }
             Action::Half(_) | Action::Smaller(_) => Cost::Result,
-            Action::SecondBank(_) => Cost::BytesElsewhere(after.spilled_bytes()),
         }
     }
 }

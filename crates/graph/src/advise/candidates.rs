@@ -1,5 +1,6 @@
 //! What is worth a try, given a plan and its peak.
 
+use plimsoll::advise::Change;
 use plimsoll::explain::{Alive, Peak, Why, account, alive, peaks};
 use plimsoll::{Execution, Overwrite, Program, StepId, ValueId};
 
@@ -21,9 +22,6 @@ const MOST_PEAKS: usize = 32;
 /// How high these are, in percent of the highest.
 const NEARLY: [u64; 2] = [95, 60];
 
-/// Alignments that are tried, instead of larger ones.
-const ALIGNS: [u64; 5] = [32, 16, 8, 4, 1];
-
 /// Everything that may help.
 pub(super) fn all(settled: &PlannedGraph, variants: &[Variant]) -> Vec<Action> {
     let program = settled.program();
@@ -37,7 +35,8 @@ pub(super) fn all(settled: &PlannedGraph, variants: &[Variant]) -> Vec<Action> {
     actions.extend(moment.recomputed());
     actions.extend(moment.split());
     actions.extend(moment.halved());
-    actions.extend(moment.second_bank());
+    let second = Change::second_bank(&settled.case.options, settled.arena_bytes());
+    actions.extend(second.map(Action::Plan));
     actions
 }
 
@@ -73,38 +72,21 @@ pub(super) fn rewrites(settled: &PlannedGraph) -> Vec<Action> {
 
 /// What can be done by asking for it.
 fn by_options(settled: &PlannedGraph, program: &ScheduledGraph<'_>) -> Vec<Action> {
-    let (case, options) = (&settled.case, &settled.case.options);
-    let mut actions = Vec::new();
-    let in_order = program.execution() == Execution::InOrder;
-    if case.tries.order.is_none() && in_order {
-        actions.push(Action::Order);
-    }
+    let (case, kernels) = (&settled.case, &settled.case.lowering.kernels);
     let is_best = settled.plan.derivation.optimal
         && settled.best.ordering.as_ref().is_none_or(|o| o.schedule.is_settled);
-    if !is_best && options.pack.work.is_some() && case.tries.order.is_some() {
-        actions.push(Action::Effort);
+    let mut changes = Change::of(program, &case.request(), is_best);
+    let in_place = kernels.overwrites() && kernels.no_overwrites.is_empty();
+    if !in_place && !changes.contains(&Change::InPlace) {
+        changes.push(Change::InPlace);
     }
-    let kernels = &case.lowering.kernels;
-    if !options.in_place || !kernels.overwrites() || !kernels.no_overwrites.is_empty() {
-        actions.push(Action::InPlace);
-    }
-    if kernels.preset == Preset::Standard && in_order {
+    let mut actions: Vec<Action> = changes.into_iter().map(Action::Plan).collect();
+    if kernels.preset == Preset::Standard && program.execution() == Execution::InOrder {
         actions.push(Action::Strided);
     }
     if !case.tries.join {
         actions.push(Action::JoinConcats);
     }
-    if options.place.inputs && !options.reclaim_inputs {
-        actions.push(Action::ReclaimInputs);
-    }
-    if options.place.outputs {
-        actions.push(Action::OutputsOutside);
-    }
-    let guards = &options.guards;
-    if [guards.inputs, guards.params, guards.constants, guards.outputs].iter().any(|g| *g > 0) {
-        actions.push(Action::NoGuards);
-    }
-    actions.extend(ALIGNS.into_iter().filter(|align| *align < options.align).map(Action::Align));
     actions
 }
 
@@ -235,12 +217,5 @@ impl Moment<'_> {
         let (at_peak, all) = (half(&at_peak), half(&all));
         let both = if at_peak == all { vec![all] } else { vec![at_peak, all] };
         both.into_iter().filter(|values| !values.is_empty()).map(Action::Half).collect()
-    }
-
-    /// Half of the arena elsewhere.
-    fn second_bank(&self) -> Option<Action> {
-        let capacity = self.settled.arena_bytes() / 2;
-        let alone = self.settled.case.options.banks.is_empty();
-        (alone && capacity > 0).then_some(Action::SecondBank(capacity))
     }
 }

@@ -52,7 +52,7 @@ const BRANCHES: &str = "input x: f32[16]\na: f32[256] = matmul(x, x)\n\
 fn another_order_is_advised_with_what_it_saves() {
     let settled = settled(BRANCHES);
     assert_eq!(settled.arena_bytes(), 2112);
-    let order = (Action::Order.rank(), 1152, Cost::Nothing);
+    let order = (Action::Plan(Change::Order).rank(), 1152, Cost::Nothing);
     assert!(advised(&settled).contains(&order), "{:?}", advised(&settled));
 }
 
@@ -62,8 +62,12 @@ fn what_does_not_help_is_not_advised() {
     case.tries.order = Some(OrderEffort::Default);
     let settled = case.plan().unwrap();
     let kinds: Vec<u8> = advised(&settled).iter().map(|(rank, ..)| *rank).collect();
-    let absent =
-        [Action::Order, Action::JoinConcats, Action::OutputsOutside, Action::ReclaimInputs];
+    let absent = [
+        Action::Plan(Change::Order),
+        Action::JoinConcats,
+        Action::Plan(Change::OutputsOutside),
+        Action::Plan(Change::ReclaimInputs),
+    ];
     assert!(absent.iter().all(|action| !kinds.contains(&action.rank())), "{kinds:?}");
 }
 

@@ -1,5 +1,6 @@
 //! The tests of the crate from outside, in one binary: linking it once is what most of them would cost.
 
+mod advice;
 mod brute_force;
 mod coalescing;
 mod explain;
