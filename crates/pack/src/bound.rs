@@ -19,6 +19,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::dense::DisjointSets;
 use crate::problem::{Life, Problem, Span};
 use crate::sweep::{Strip, Sweep};
 
@@ -190,25 +191,16 @@ fn smallest_movable(problem: &Problem, sweep: &Sweep) -> Vec<u64> {
     pieces.sort_by_key(|p| p.span.len());
     // Smallest first, each takes the sections that are still free: `next` skips over the others.
     let mut smallest = vec![0; sweep.len()];
-    let mut next: Vec<usize> = (0..=sweep.len()).collect();
+    let mut next = DisjointSets::new(sweep.len() + 1);
     for piece in pieces {
-        let mut section = find(&mut next, piece.sections.start as usize);
+        let mut section = next.find(piece.sections.start as usize);
         while section < piece.sections.end as usize {
             smallest[section] = piece.span.len();
-            next[section] = section + 1;
-            section = find(&mut next, section);
+            next.merge_into(section, section + 1);
+            section = next.find(section);
         }
     }
     smallest
-}
-
-/// The first free index from `at` on, with path halving.
-fn find(next: &mut [usize], mut at: usize) -> usize {
-    while next[at] != at {
-        next[at] = next[next[at]];
-        at = next[at];
-    }
-    at
 }
 
 /// The lowest height under which `movable` bytes, in pieces of at least `smallest`, have room

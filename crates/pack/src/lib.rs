@@ -19,6 +19,7 @@ mod algorithm;
 mod bound;
 mod check;
 pub mod csv;
+pub mod dense;
 pub mod exact;
 mod improve;
 mod problem;

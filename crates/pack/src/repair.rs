@@ -22,6 +22,7 @@
 
 use std::collections::BinaryHeap;
 
+use crate::dense::CompressedRows;
 use crate::exact::mix;
 use crate::problem::{BufferId, Problem};
 use crate::solution::Solution;
@@ -112,9 +113,8 @@ struct Moving<'a> {
     /// How large each buffer is, and what its place is a multiple of.
     sizes: Vec<u64>,
     aligns: Vec<u64>,
-    /// Whom buffer `i` meets: `meets[first[i]..first[i + 1]]`.
-    meets: Vec<u32>,
-    first: Vec<usize>,
+    /// Whom each buffer meets.
+    meets: CompressedRows<u32>,
     offsets: Vec<u64>,
     /// What is outside, the one that is put in next on top.
     outside: BinaryHeap<(u64, u32)>,
@@ -133,11 +133,10 @@ struct Moving<'a> {
 impl<'a> Moving<'a> {
     fn new(problem: &'a Problem, sweep: &Sweep, unit: u64) -> Self {
         let overlaps = Overlaps::new(sweep);
-        let (mut meets, mut first) = (Vec::new(), vec![0]);
+        let mut meets = CompressedRows::new();
         for id in problem.ids() {
             let others = overlaps.with(sweep.life(id)).into_iter().filter(|other| *other != id);
-            meets.extend(others.map(|other| other.0));
-            first.push(meets.len());
+            meets.push(others.map(|other| other.0));
         }
         let base: Vec<u64> = problem.ids().map(|id| importance(problem, sweep, unit, id)).collect();
         Moving {
@@ -145,9 +144,8 @@ impl<'a> Moving<'a> {
             unit,
             sizes: problem.buffers().iter().map(|buffer| buffer.size / unit).collect(),
             aligns: problem.buffers().iter().map(|buffer| buffer.align / unit).collect(),
-            work: meets.len() as u64 * ENTRY,
+            work: meets.items().len() as u64 * ENTRY,
             meets,
-            first,
             offsets: Vec::new(),
             outside: BinaryHeap::new(),
             count: base.clone(),
@@ -248,9 +246,9 @@ impl<'a> Moving<'a> {
         self.counts.clear();
         self.starts.clear();
         self.ends.clear();
-        let list = self.first[id.index()]..self.first[id.index() + 1];
+        let list = self.meets.row(id.index());
         self.work += ENTRY * (list.len() as u64 + 1);
-        for other in &self.meets[list] {
+        for other in list {
             let (offset, size) = (self.offsets[*other as usize], self.sizes[*other as usize]);
             if offset != OUTSIDE {
                 let index = self.counts.len() as u64;
@@ -266,8 +264,8 @@ impl<'a> Moving<'a> {
     /// Puts a buffer in, and out what is in its way.
     fn put_in(&mut self, id: BufferId, offset: u64) {
         let end = offset + self.sizes[id.index()];
-        for at in self.first[id.index()]..self.first[id.index() + 1] {
-            let other = self.meets[at] as usize;
+        for at in self.meets.range(id.index()) {
+            let other = self.meets.items()[at] as usize;
             let start = self.offsets[other];
             if start < end && offset < start + self.sizes[other] {
                 self.put_out(other);

@@ -87,7 +87,7 @@ impl ValidatedProgram<'_> {
         self.schedule.len()
     }
 
-    pub(crate) fn value_ids(&self) -> impl Iterator<Item = ValueId> + use<> {
+    pub(crate) fn value_ids(&self) -> impl Iterator<Item = ValueId> + Clone + use<> {
         (0..self.values.len()).map(ValueId::new)
     }
 
@@ -106,7 +106,7 @@ impl ValidatedProgram<'_> {
     }
 
     /// The values that are parts of something that steps make, and which the caller fills.
-    pub(crate) fn filled_parts(&self) -> impl Iterator<Item = ValueId> + '_ {
+    pub(crate) fn filled_parts(&self) -> impl Iterator<Item = ValueId> + Clone + '_ {
         self.value_ids().filter(|value| {
             let root = self.roots[value.index()].root;
             self.values[value.index()].role == Role::Input

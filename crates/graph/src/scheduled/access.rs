@@ -1,34 +1,12 @@
 //! What every step does to memory, in flat arrays.
 
 use plimsoll::{Access, AccessKind, Overwrite, StepId, Until, ValueId};
+use plimsoll_pack::dense::CompressedRows;
 
 use super::LoweringError;
 use super::size::Sizes;
 use crate::effect::Effect;
 use crate::graph::{Aliases, End, Folds, Graph, Node, NodeId, Window, copied, read_through};
-
-/// Lists of each step, one after another in one array.
-#[derive(Clone, Debug)]
-pub(super) struct CompressedRows<T> {
-    items: Vec<T>,
-    ends: Vec<usize>,
-}
-
-impl<T> CompressedRows<T> {
-    fn new() -> Self {
-        CompressedRows { items: Vec::new(), ends: Vec::new() }
-    }
-
-    fn push(&mut self, row: impl IntoIterator<Item = T>) {
-        self.items.extend(row);
-        self.ends.push(self.items.len());
-    }
-
-    pub(super) fn row(&self, step: StepId) -> &[T] {
-        let start = step.index().checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.items[start..self.ends[step.index()]]
-    }
-}
 
 /// What every step does to memory.
 #[derive(Clone, Debug)]

@@ -1,12 +1,13 @@
 //! How large values are, under a width policy and with sizes given by the caller.
 //!
 //! Values that share bytes have slots of one width: a view and its root, and an output and what it
-//! must overwrite. Such a family stays at its native width as a whole if a member is exempt, has a
+//! must overwrite. Such an alias set stays at its native width as a whole if a member is exempt, has a
 //! size that does not come from its shape, is accessed or viewed at a byte that is not the first
 //! of an element, or has another type than the others.
 
 use plimsoll::{Layout, Strided, ValueId, View};
 use plimsoll_pack::Span;
+use plimsoll_pack::dense::DisjointSets;
 
 use super::{LoweringError, LoweringOptions};
 use crate::graph::{Aliases, Bytes, Graph};
@@ -140,24 +141,24 @@ fn scales(
     options: &LoweringOptions,
     given: &[Option<u64>],
 ) -> Vec<Scale> {
-    let mut families = Families::new(graph.values().len());
+    let mut sets = DisjointSets::new(graph.values().len());
     for value in graph.value_ids() {
-        families.join(value, aliases.resolve(value).root);
+        sets.merge(value.index(), aliases.resolve(value).root.index());
     }
     for overwrite in graph.nodes().iter().flat_map(|node| &node.overwrites).filter(|o| o.must) {
-        families.join(overwrite.output, overwrite.input);
+        sets.merge(overwrite.output.index(), overwrite.input.index());
     }
     let native = native_values(graph, aliases, given);
     let mut policies: Vec<Option<Policy>> = vec![None; graph.values().len()];
     for id in graph.value_ids() {
         let value = graph.value(id);
         let own = Policy::new(value.dtype, value.role, native[id.index()]);
-        let slot = &mut policies[families.find(id).index()];
+        let slot = &mut policies[sets.find(id.index())];
         *slot = Some(slot.map_or(own, |policy| policy.join(own)));
     }
     let mut scale = |value: ValueId| {
-        let policy = policies[families.find(value).index()].expect("every family has a member");
-        policy.of_family(options.width)
+        let policy = policies[sets.find(value.index())].expect("every set has a member");
+        policy.of_set(options.width)
     };
     graph.value_ids().map(&mut scale).collect()
 }
@@ -185,29 +186,4 @@ fn native_values(graph: &Graph, aliases: &Aliases, given: &[Option<u64>]) -> Vec
         native[window.value.index()] |= !window.bytes.is_none_or(whole);
     }
     native
-}
-
-/// Disjoint sets of values, with the smallest as the representative.
-struct Families {
-    parents: Vec<ValueId>,
-}
-
-impl Families {
-    fn new(values: usize) -> Self {
-        Families { parents: (0..values).map(ValueId::new).collect() }
-    }
-
-    fn find(&mut self, mut value: ValueId) -> ValueId {
-        while self.parents[value.index()] != value {
-            let grandparent = self.parents[self.parents[value.index()].index()];
-            self.parents[value.index()] = grandparent;
-            value = grandparent;
-        }
-        value
-    }
-
-    fn join(&mut self, a: ValueId, b: ValueId) {
-        let (a, b) = (self.find(a), self.find(b));
-        self.parents[a.max(b).index()] = a.min(b);
-    }
 }

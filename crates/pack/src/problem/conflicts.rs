@@ -5,21 +5,20 @@
 //! symmetric matrix of bits, n²/8 bytes, of which a row is walked in n/64 steps.
 
 use super::BufferId;
+use crate::dense::BitMatrix;
 
 /// A symmetric relation over the buffers of a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflicts {
     buffers: usize,
-    words: usize,
-    bits: Vec<u64>,
+    pairs: BitMatrix,
 }
 
 impl Conflicts {
     /// No pairs, over so many buffers.
     #[must_use]
     pub fn new(buffers: usize) -> Self {
-        let words = buffers.div_ceil(64);
-        Conflicts { buffers, words, bits: vec![0; buffers * words] }
+        Conflicts { buffers, pairs: BitMatrix::new(buffers, buffers) }
     }
 
     /// Keeps the buffers of these two numbers apart.
@@ -28,8 +27,8 @@ impl Conflicts {
     /// If there are no such buffers, or they are the same.
     pub fn add(&mut self, a: usize, b: usize) {
         assert!(a != b && a < self.buffers && b < self.buffers, "two buffers of the problem");
-        self.bits[a * self.words + b / 64] |= 1 << (b % 64);
-        self.bits[b * self.words + a / 64] |= 1 << (a % 64);
+        self.pairs.insert(a, b);
+        self.pairs.insert(b, a);
     }
 
     /// How many buffers it is over.
@@ -41,20 +40,12 @@ impl Conflicts {
     /// Whether the two are to be kept apart.
     #[must_use]
     pub fn contains(&self, a: BufferId, b: BufferId) -> bool {
-        self.bits[a.index() * self.words + b.index() / 64] >> (b.index() % 64) & 1 == 1
+        self.pairs.contains(a.index(), b.index())
     }
 
     /// All that are to be kept apart from this one, in order.
     pub fn of(&self, id: BufferId) -> impl Iterator<Item = BufferId> + '_ {
-        let row = &self.bits[id.index() * self.words..(id.index() + 1) * self.words];
-        row.iter().enumerate().flat_map(|(word, bits)| {
-            let mut left = *bits;
-            std::iter::from_fn(move || {
-                let bit = (left != 0).then(|| left.trailing_zeros())?;
-                left &= left - 1;
-                Some(BufferId(word as u32 * 64 + bit))
-            })
-        })
+        self.pairs.columns(id.index()).map(|column| BufferId(column as u32))
     }
 }
 

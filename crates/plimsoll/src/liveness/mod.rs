@@ -28,7 +28,7 @@ use crate::validate::{Touch, ValidatedProgram};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LiveSpan {
     pub(crate) live: LiveRange,
-    /// Bytes of the root, or of the family once it is part of one: from the first to the last.
+    /// Bytes of the root, or of the alias set once it is part of one: from the first to the last.
     pub(crate) span: Span,
     /// The access that they are needed for; `None` if somebody outside needs them.
     pub(crate) touch: Option<Touch>,
@@ -69,11 +69,11 @@ pub(crate) fn liveness(
 ) -> Liveness {
     let uses = uses(validated, assignments, options);
     if validated.order.is_some() {
-        let live_spans = uses.iter().map(|uses| unordered(uses)).collect();
+        let live_spans = uses.iter().map(unordered).collect();
         return Liveness { live_spans, bytes: vec![Vec::new(); validated.values.len()] };
     }
     let mut liveness = Liveness { live_spans: Vec::new(), bytes: Vec::new() };
-    for uses in &uses {
+    for uses in uses.iter() {
         let classes = classes(validated, uses);
         let born: Vec<Births> = classes.iter().map(|class| births(class, uses)).collect();
         liveness.live_spans.push(live_spans(uses, &classes, &born));

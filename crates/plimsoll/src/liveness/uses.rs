@@ -1,6 +1,7 @@
 //! What is done with the bytes of each root, by whom: the declarations, resolved to roots.
 
 use plimsoll_pack::Span;
+use plimsoll_pack::dense::CompressedRows;
 
 use super::extent::whole;
 use crate::assignment::Assignment;
@@ -11,7 +12,7 @@ use crate::program::AccessKind;
 use crate::validate::{Touch, ValidatedProgram, comes_from_outside};
 
 /// One use of some bytes of a root.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Use {
     pub(crate) by: By,
     /// While it lasts, in the order of the schedule.
@@ -80,7 +81,7 @@ pub(crate) fn uses(
     validated: &ValidatedProgram<'_>,
     assignments: &[Assignment],
     options: &Options,
-) -> Vec<Vec<Use>> {
+) -> CompressedRows<Use> {
     let changed = changed(validated);
     let has_uses = |root: ValueId| match assignments[root.index()] {
         Assignment::Kept | Assignment::Packed => validated.is_root(root),
@@ -89,39 +90,65 @@ pub(crate) fn uses(
         }
         Assignment::Elided => false,
     };
-    let mut uses: Vec<Vec<Use>> = vec![Vec::new(); validated.values.len()];
-    let root_of = |value: ValueId| validated.roots[value.index()].root;
-    let mut add = |root: ValueId, by: By, live: LiveRange, value: ValueId, span: Span| {
-        if has_uses(root) {
-            let strided = validated.roots[value.index()].rows.map(|_| value);
-            uses[root.index()].push(Use { by, live, span, strided });
-        }
-    };
+    let found = by_caller(validated, assignments, options)
+        .chain(by_steps(validated, options))
+        .chain(by_outputs(validated, options))
+        .map(|(value, by, live, span)| {
+            let root = validated.roots[value.index()];
+            (root.root, Use { by, live, span, strided: root.rows.map(|_| value) })
+        })
+        .filter(|(root, _)| has_uses(*root))
+        .map(|(root, found)| (root.index(), found));
+    CompressedRows::by_index(validated.values.len(), found)
+}
+
+/// A use of a value: by whom, when, and of which bytes of its root.
+type Found = (ValueId, By, LiveRange, Span);
+
+/// What the caller fills before the first step, and what is kept from run to run.
+fn by_caller<'a>(
+    validated: &'a ValidatedProgram<'_>,
+    assignments: &'a [Assignment],
+    options: &'a Options,
+) -> impl Iterator<Item = Found> + Clone + 'a {
     let filling = LiveRange::new(Point(0), Point(1));
-    for root in validated.value_ids().filter(|v| validated.is_root(*v)) {
-        if comes_from_outside(&validated.values[root.index()]) {
-            add(root, By::Caller, filling, root, whole(validated, root, options));
-        }
-        if assignments[root.index()] == Assignment::Kept {
-            let run = LiveRange::whole_run(validated.steps());
-            add(root, By::Run, run, root, whole(validated, root, options));
-        }
-    }
-    for part in validated.filled_parts() {
+    let run = LiveRange::whole_run(validated.steps());
+    let roots = validated.value_ids().filter(|value| validated.is_root(*value));
+    let whole = move |root: ValueId| {
+        let given =
+            comes_from_outside(&validated.values[root.index()]).then_some((By::Caller, filling));
+        let kept = (assignments[root.index()] == Assignment::Kept).then_some((By::Run, run));
+        let span = whole(validated, root, options);
+        given.into_iter().chain(kept).map(move |(by, live)| (root, by, live, span))
+    };
+    let parts = validated.filled_parts().map(move |part| {
         let span = validated.roots[part.index()].hull(validated.values[part.index()].bytes);
-        add(root_of(part), By::Caller, filling, part, span);
-    }
+        (part, By::Caller, filling, span)
+    });
+    roots.flat_map(whole).chain(parts)
+}
+
+/// What steps access, and what they leave as it was in values that they change in place.
+fn by_steps<'a>(
+    validated: &'a ValidatedProgram<'_>,
+    options: &'a Options,
+) -> impl Iterator<Item = Found> + Clone + 'a {
     let inherited = validated.schedule.iter().flat_map(|step| inherited(validated, *step));
-    for touch in validated.accesses.iter().copied().chain(inherited) {
+    validated.accesses.iter().copied().chain(inherited).map(|touch| {
         let span = with_guard(validated, &touch, options);
-        add(root_of(touch.value), By::Step(touch), touch.live, touch.value, span);
-    }
-    let fetching =
-        LiveRange::new(Point::reads(validated.steps()), Point::end_of_run(validated.steps()));
-    for value in validated.value_ids().filter(|v| validated.values[v.index()].output) {
-        add(root_of(value), By::Output, fetching, value, whole(validated, value, options));
-    }
-    uses
+        (touch.value, By::Step(touch), touch.live, span)
+    })
+}
+
+/// What the caller fetches after the last step.
+fn by_outputs<'a>(
+    validated: &'a ValidatedProgram<'_>,
+    options: &'a Options,
+) -> impl Iterator<Item = Found> + Clone + 'a {
+    let steps = validated.steps();
+    let fetching = LiveRange::new(Point::reads(steps), Point::end_of_run(steps));
+    let outputs = validated.value_ids().filter(|value| validated.values[value.index()].output);
+    outputs.map(move |value| (value, By::Output, fetching, whole(validated, value, options)))
 }
 
 /// The bytes of an access; those of a write up to the end of its value go on to the end of the guard.
@@ -138,7 +165,10 @@ fn with_guard(validated: &ValidatedProgram<'_>, touch: &Touch, options: &Options
 
 /// What a step leaves as it was in values that it changes in place is as good as read and written
 /// by it.
-fn inherited(validated: &ValidatedProgram<'_>, step: StepId) -> impl Iterator<Item = Touch> {
+fn inherited(
+    validated: &ValidatedProgram<'_>,
+    step: StepId,
+) -> impl Iterator<Item = Touch> + Clone {
     let position = validated.position[step.index()];
     let touch = move |value: ValueId, bytes: u64, kind: AccessKind| {
         let at = validated.roots[value.index()].offset;

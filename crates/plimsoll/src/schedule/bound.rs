@@ -9,6 +9,8 @@
 //! Cost: O((edges + touches) × groups / 64) time and O(groups²) bits. With more than [`MOST_GROUPS`]
 //! groups only the pieces that a group touches itself count.
 
+use plimsoll_pack::dense::{BitMatrix, ones};
+
 use super::cost::{CostModel, GroupId, PieceId};
 
 /// More groups than this are not all compared with each other.
@@ -79,13 +81,8 @@ fn alive(model: &CostModel, before: &Reach, behind: &Reach) -> Vec<u64> {
         // Whatever has a touching group before it comes behind that group.
         let begun = behind.union(touching, given);
         let needed = before.union(touching, kept);
-        for (word, (begun, needed)) in begun.iter().zip(&needed).enumerate() {
-            let mut both = begun & needed;
-            while both != 0 {
-                let group = word * 64 + both.trailing_zeros() as usize;
-                alive[group] += model.bytes(piece);
-                both &= both - 1;
-            }
+        for group in ones(begun.iter().zip(&needed).map(|(begun, needed)| begun & needed)) {
+            alive[group] += model.bytes(piece);
         }
     }
     alive
@@ -94,8 +91,7 @@ fn alive(model: &CostModel, before: &Reach, behind: &Reach) -> Vec<u64> {
 /// For every group the groups that can be reached from it.
 struct Reach {
     groups: usize,
-    words: usize,
-    bits: Vec<u64>,
+    pairs: BitMatrix,
 }
 
 impl Reach {
@@ -105,27 +101,23 @@ impl Reach {
         order: impl Iterator<Item = GroupId>,
         next: impl Fn(GroupId) -> &'c [GroupId],
     ) -> Self {
-        let words = groups.div_ceil(64);
-        let mut reach = Reach { groups, words, bits: vec![0; groups * words] };
+        let mut pairs = BitMatrix::new(groups, groups);
         for group in order {
             for other in next(group) {
-                let (from, to) = (*other as usize * words, group as usize * words);
-                for word in 0..words {
-                    reach.bits[to + word] |= reach.bits[from + word];
-                }
-                reach.bits[group as usize * words + *other as usize / 64] |= 1 << (other % 64);
+                pairs.add_row(group as usize, *other as usize);
+                pairs.insert(group as usize, *other as usize);
             }
         }
-        reach
+        Reach { groups, pairs }
     }
 
     fn has(&self, group: GroupId, other: GroupId) -> bool {
-        self.bits[group as usize * self.words + other as usize / 64] >> (other % 64) & 1 == 1
+        self.pairs.contains(group as usize, other as usize)
     }
 
     /// The groups that some of these reach, and these; or simply all.
     fn union(&self, groups: &[GroupId], all: bool) -> Vec<u64> {
-        let mut union = vec![if all { u64::MAX } else { 0 }; self.words];
+        let mut union = vec![if all { u64::MAX } else { 0 }; self.groups.div_ceil(64)];
         if all {
             if let Some(last) = union.last_mut().filter(|_| !self.groups.is_multiple_of(64)) {
                 *last = (1 << (self.groups % 64)) - 1;
@@ -133,8 +125,7 @@ impl Reach {
             return union;
         }
         for group in groups {
-            let from = *group as usize * self.words;
-            let reached = &self.bits[from..from + self.words];
+            let reached = self.pairs.row(*group as usize);
             union.iter_mut().zip(reached).for_each(|(word, bits)| *word |= bits);
             union[*group as usize / 64] |= 1 << (group % 64);
         }

@@ -13,6 +13,8 @@
 //! touches itself counts as there. Cost: that of a maximal flow over the groups that can run on
 //! either side, by the method of Dinitz.
 
+use plimsoll_pack::dense::CompressedRows;
+
 use super::cost::{CostModel, GroupId, PieceId};
 use super::work::Work;
 
@@ -103,10 +105,8 @@ struct Net {
     from: Vec<u32>,
     to: Vec<u32>,
     room: Vec<u64>,
-    /// The edges that begin at end `i` are `edges[first[i]..first[i + 1]]`, in the order in which they
-    /// were added.
-    first: Vec<u32>,
-    edges: Vec<u32>,
+    /// The edges that begin at each end, in the order in which they were added.
+    edges: CompressedRows<u32>,
 }
 
 impl Net {
@@ -116,8 +116,7 @@ impl Net {
             from: Vec::new(),
             to: Vec::new(),
             room: Vec::new(),
-            first: Vec::new(),
-            edges: Vec::new(),
+            edges: CompressedRows::new(),
         }
     }
 
@@ -148,23 +147,12 @@ impl Net {
 
     /// Finds the edges of every end.
     fn index(&mut self) {
-        self.first = vec![0; self.ends + 1];
-        for from in &self.from {
-            self.first[*from as usize + 1] += 1;
-        }
-        for end in 0..self.ends {
-            self.first[end + 1] += self.first[end];
-        }
-        let mut next = self.first.clone();
-        self.edges = vec![0; self.from.len()];
-        for (edge, from) in self.from.iter().enumerate() {
-            self.edges[next[*from as usize] as usize] = edge as u32;
-            next[*from as usize] += 1;
-        }
+        let edges = self.from.iter().enumerate().map(|(edge, from)| (*from as usize, edge as u32));
+        self.edges = CompressedRows::by_index(self.ends, edges);
     }
 
     fn edges_of(&self, end: u32) -> &[u32] {
-        &self.edges[self.first[end as usize] as usize..self.first[end as usize + 1] as usize]
+        self.edges.row(end as usize)
     }
 
     /// The most that can flow from source to sink, or what was found of it when the work is used up:

@@ -25,8 +25,8 @@ pub(crate) fn dependences(validated: &ValidatedProgram<'_>) -> Vec<Vec<StepId>> 
     let mut before = declared(validated);
     // Wherever values live, data flow through them.
     let everywhere = vec![Assignment::Packed; validated.values.len()];
-    for uses in uses(validated, &everywhere, &Options::default()) {
-        for class in classes(validated, &uses) {
+    for uses in uses(validated, &everywhere, &Options::default()).iter() {
+        for class in classes(validated, uses) {
             let touched = class.uses.iter().map(|index| &uses[*index]);
             add_flow(validated, touched.collect(), &mut before);
         }

@@ -6,6 +6,8 @@
 //!
 //! Cost: n²/8 bytes, and O(edges × n/64) time: 20 000 steps take 50 MB and a fraction of a second.
 
+use plimsoll_pack::dense::BitMatrix;
+
 use crate::ids::StepId;
 use crate::program::{AccessKind, Execution};
 use crate::validate::{Fault, ProgramError, Touch, ValidatedProgram, comes_from_outside, written};
@@ -15,10 +17,8 @@ pub(crate) const MAX_STEPS: usize = 1 << 16;
 
 /// The transitive closure of "is over before".
 pub(crate) struct HappensBefore {
-    /// The words of a row.
-    words: usize,
-    /// Row `p`, bit `q`: the step at position `p` is over before the one at position `q` begins.
-    after: Vec<u64>,
+    /// Row `p`, column `q`: the step at position `p` is over before the one at position `q` begins.
+    after: BitMatrix,
     /// By step.
     position: Vec<usize>,
 }
@@ -39,12 +39,8 @@ impl HappensBefore {
                 edges[at(write.step)].push(at(read.step));
             }
         }
-        let words = steps.div_ceil(64);
-        let mut order = HappensBefore {
-            words,
-            after: vec![0; steps * words],
-            position: validated.position.clone(),
-        };
+        let (after, position) = (BitMatrix::new(steps, steps), validated.position.clone());
+        let mut order = HappensBefore { after, position };
         for position in (0..steps).rev() {
             for next in std::mem::take(&mut edges[position]) {
                 order.add_edge(position, next);
@@ -88,7 +84,7 @@ impl HappensBefore {
 
     /// Whether `a` is certainly over before `b` begins.
     pub(crate) fn before(&self, a: StepId, b: StepId) -> bool {
-        self.bit(self.position[a.index()], self.position[b.index()])
+        self.after.contains(self.position[a.index()], self.position[b.index()])
     }
 
     /// Whether one access is certainly over before another may begin.
@@ -101,25 +97,15 @@ impl HappensBefore {
 
     /// The bits of the steps (by position) that begin only once `step` is over.
     pub(crate) fn all_after(&self, step: StepId) -> &[u64] {
-        let row = self.position[step.index()] * self.words;
-        &self.after[row..row + self.words]
-    }
-
-    fn bit(&self, row: usize, bit: usize) -> bool {
-        self.after[row * self.words + bit / 64] >> (bit % 64) & 1 == 1
+        self.after.row(self.position[step.index()])
     }
 
     /// Rows behind `from` are complete.
     fn add_edge(&mut self, from: usize, to: usize) {
-        if to <= from || self.bit(from, to) {
-            return;
+        if to > from && !self.after.contains(from, to) {
+            self.after.add_row(from, to);
+            self.after.insert(from, to);
         }
-        let (head, tail) = self.after.split_at_mut(to * self.words);
-        let row = &mut head[from * self.words..(from + 1) * self.words];
-        for (word, more) in row.iter_mut().zip(&tail[..self.words]) {
-            *word |= more;
-        }
-        row[to / 64] |= 1 << (to % 64);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_pack::Span;
+use plimsoll_pack::dense::CompressedRows;
 
 use super::{
     CostModel, Group, GroupId, MOST_COMPARED, Overlay, Piece, PieceId, Step, Takeover, Touch,
@@ -84,7 +85,7 @@ struct Builder<'a, 'p> {
     touches: Vec<BTreeMap<PieceId, Touch>>,
     /// By root, its pieces with their bytes.
     pieces: Vec<Vec<(PieceId, Vec<Span>)>>,
-    uses: Vec<Vec<Use>>,
+    uses: CompressedRows<Use>,
 }
 
 impl<'a, 'p> Builder<'a, 'p> {
@@ -107,7 +108,7 @@ impl<'a, 'p> Builder<'a, 'p> {
         let roots: Vec<ValueId> =
             placed(self.source).filter(|root| !in_kept[root.index()]).collect();
         for root in &roots {
-            for class in classes(validated, &self.uses[root.index()]) {
+            for class in classes(validated, self.uses.row(root.index())) {
                 self.add_class(*root, &class);
             }
         }
@@ -123,11 +124,15 @@ impl<'a, 'p> Builder<'a, 'p> {
             let before = &self.source.before[step.index()];
             group.before.extend(before.iter().map(|s| group_of[s.index()]));
             let scratch = validated.scratch[step.index()].map_or(0, |scratch| scratch.bytes);
-            group.steps.push(Step {
-                touches: std::mem::take(&mut self.touches[step.index()]).into_values().collect(),
-                takeovers,
-                scratch: scratch.next_multiple_of(self.align),
-            });
+            let touches = std::mem::take(&mut self.touches[step.index()]).into_values();
+            add_exactly(
+                &mut group.steps,
+                Step {
+                    touches: touches.collect(),
+                    takeovers,
+                    scratch: scratch.next_multiple_of(self.align),
+                },
+            );
         }
         finish(&mut self.model);
         self.model
@@ -136,9 +141,10 @@ impl<'a, 'p> Builder<'a, 'p> {
     /// A piece for some bytes of a root that are used alike.
     fn add_class(&mut self, root: ValueId, class: &Class) {
         let bytes = class.spans.iter().map(|span| cells(*span, self.align)).sum();
-        let writes = class.uses.iter().filter(|i| self.uses[root.index()][**i].writes()).count();
+        let writes =
+            class.uses.iter().filter(|i| self.uses.row(root.index())[**i].writes()).count();
         let uses: Vec<Use> =
-            class.uses.iter().map(|index| self.uses[root.index()][*index].clone()).collect();
+            class.uses.iter().map(|index| self.uses.row(root.index())[*index]).collect();
         if writes <= 1 || uses.iter().any(|one| matches!(one.by, By::Run)) {
             self.add_piece(root, class, bytes, &uses);
         } else if self.is_bound {
@@ -180,7 +186,7 @@ impl<'a, 'p> Builder<'a, 'p> {
             given: uses.iter().any(given),
             kept: uses.iter().any(kept),
         });
-        self.pieces[root.index()].push((piece, class.spans.clone()));
+        add_exactly(&mut self.pieces[root.index()], (piece, class.spans.clone()));
         for touch in uses.iter().filter_map(Use::touch) {
             for (step, early, late) in phases(&touch) {
                 let new = Touch { piece, early, late, first: true, last: true };
@@ -201,7 +207,7 @@ impl<'a, 'p> Builder<'a, 'p> {
             }
             current = *block;
             let group = self.model.groups.len() - 1;
-            self.model.groups[group].ids.push(StepId::new(index));
+            add_exactly(&mut self.model.groups[group].ids, StepId::new(index));
             group_of.push(group as GroupId);
         }
         group_of
@@ -226,7 +232,8 @@ impl<'a, 'p> Builder<'a, 'p> {
         };
         let excludes: Vec<u64> = (0..found.len()).map(excludes).collect();
         let takeovers = found.into_iter().zip(excludes);
-        takeovers.map(|((_, pairs), excludes)| Takeover { pairs, excludes }).collect()
+        let takeovers = takeovers.map(|((_, pairs), excludes)| Takeover { pairs, excludes });
+        shrunk(takeovers.collect())
     }
 
     /// What of an output would lie over what of an input, unless the step itself is in the way.
@@ -255,8 +262,8 @@ impl<'a, 'p> Builder<'a, 'p> {
                 phases(&touch).iter().any(|(at, early, _)| *at == step && *early)
             })
         };
-        if self.uses[into.root.index()].iter().any(in_the_way)
-            || self.uses[from.root.index()].iter().any(early)
+        if self.uses.row(into.root.index()).iter().any(in_the_way)
+            || self.uses.row(from.root.index()).iter().any(early)
         {
             return None;
         }
@@ -274,8 +281,23 @@ impl<'a, 'p> Builder<'a, 'p> {
             }
         }
         let target = Target { output, input: into.root, span };
-        (!pairs.is_empty()).then_some((target, pairs))
+        (!pairs.is_empty()).then_some((target, shrunk(pairs)))
     }
+}
+
+/// Adds to a list that mostly stays at one: there are as many as steps, and room for four would be most of
+/// the memory.
+fn add_exactly<T>(list: &mut Vec<T>, item: T) {
+    if list.is_empty() {
+        list.reserve_exact(1);
+    }
+    list.push(item);
+}
+
+/// A list without room for more.
+fn shrunk<T>(mut list: Vec<T>) -> Vec<T> {
+    list.shrink_to_fit();
+    list
 }
 
 /// Where an output would go.
