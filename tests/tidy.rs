@@ -341,9 +341,9 @@ const WALLS: [(&str, &[&str]); 11] = [
     ("kernels", &["libm"]),
     ("pack", &[]),
     ("python", &["bytes", "plimsoll", "plimsoll-cli", "plimsoll-pack", "pyo3"]),
-    ("plimsoll", &["plimsoll-pack", "serde", "serde_json"]),
-    ("graph", &["plimsoll", "plimsoll-pack", "serde", "serde_json"]),
-    ("model", &["plimsoll", "plimsoll-graph", "plimsoll-pack"]),
+    ("plimsoll", &["plimsoll-pack", "serde", "serde_json", "thiserror"]),
+    ("graph", &["plimsoll", "plimsoll-pack", "serde", "serde_json", "thiserror"]),
+    ("model", &["plimsoll", "plimsoll-graph", "plimsoll-pack", "thiserror"]),
     (
         "report",
         &[
@@ -354,6 +354,7 @@ const WALLS: [(&str, &[&str]); 11] = [
             "plimsoll-pack",
             "serde",
             "serde_json",
+            "thiserror",
         ],
     ),
     ("rewrite", &["plimsoll", "plimsoll-graph", "plimsoll-model", "plimsoll-pack"]),

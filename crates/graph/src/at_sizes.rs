@@ -6,7 +6,6 @@
 //! sizes, the verifier says of the program as it is executed then.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use plimsoll::verify::violations;
 use plimsoll::{
@@ -14,24 +13,28 @@ use plimsoll::{
     roots_of,
 };
 use plimsoll_pack::Span;
+use thiserror::Error;
 
 use crate::scheduled::ScheduledGraph;
 
 /// Why a plan does not hold at other sizes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DoesNotHold {
     /// The program there has other steps or values, or another order.
+    #[error("`{what}` is not the same step or value")]
     OtherProgram {
         /// A step or value that is different.
         what: String,
     },
     /// A value has to be a view, and is none there.
+    #[error("`{value}` is no view there")]
     NoView {
         /// The value.
         value: String,
     },
     /// A value is larger there.
+    #[error("`{value}` has {bytes} bytes there, more than the {planned} planned")]
     Larger {
         /// The value.
         value: String,
@@ -41,25 +44,9 @@ pub enum DoesNotHold {
         planned: u64,
     },
     /// Something would be overwritten.
+    #[error("{0}")]
     Violation(String),
 }
-
-impl fmt::Display for DoesNotHold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DoesNotHold::OtherProgram { what } => {
-                write!(f, "`{what}` is not the same step or value")
-            }
-            DoesNotHold::NoView { value } => write!(f, "`{value}` is no view there"),
-            DoesNotHold::Larger { value, bytes, planned } => {
-                write!(f, "`{value}` has {bytes} bytes there, more than the {planned} planned")
-            }
-            DoesNotHold::Violation(what) => f.write_str(what),
-        }
-    }
-}
-
-impl std::error::Error for DoesNotHold {}
 
 /// The bytes that a plan uses at the sizes of `other`, the same graph with other shapes; an error
 /// if it does not hold there.

@@ -15,10 +15,10 @@
 //! Cost: for each pair, linear in the graph.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use plimsoll::{AccessKind, Overwrite, Role, Storage, ValueId, View};
 use plimsoll_pack::Span;
+use thiserror::Error;
 
 use crate::effect::{Views, traits};
 use crate::graph::{
@@ -37,66 +37,40 @@ pub struct Donation {
 }
 
 /// Why an output cannot take over the bytes of an input.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum DonationError {
+    #[error("`{input}` is not an input")]
     NotInput { input: String },
+    #[error("`{output}` is not an output")]
     NotOutput { output: String },
+    #[error("`{value}` is asked for twice")]
     Twice { value: String },
+    #[error("`{output}` is not made from `{input}` in place")]
     NotMade { output: String, input: String },
+    #[error("`{output}` is only a part of `{of}`")]
     Part { output: String, of: String },
+    #[error("node `{node}` ({kind}) cannot write over `{input}`")]
     NotInPlace { node: String, kind: String, input: String },
+    #[error("node `{node}` reads other operands in the bytes of `{input}`")]
     Clash { node: String, input: String },
+    #[error(
+        "node `{node}` concatenates on axis {axis}, which is not the outermost of more than one \
+         element, so that its input is no stretch of its output"
+    )]
     InnerAxis { node: String, axis: usize },
+    #[error("node `{node}` puts its input between others")]
     InTheMiddle { node: String },
+    #[error("node `{reader}` reads `{input}` after node `{node}` has written over it")]
     ReadAfter { reader: String, input: String, node: String },
+    #[error("the output `{output}` is in the bytes of `{input}` too")]
     FetchedToo { input: String, output: String },
+    #[error("`{output}` is larger than `{input}`, which is no state then")]
     Grows { input: String, output: String },
+    #[error(transparent)]
     Graph(GraphError),
 }
-
-impl fmt::Display for DonationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DonationError::NotInput { input } => write!(f, "`{input}` is not an input"),
-            DonationError::NotOutput { output } => write!(f, "`{output}` is not an output"),
-            DonationError::Twice { value } => write!(f, "`{value}` is asked for twice"),
-            DonationError::NotMade { output, input } => {
-                write!(f, "`{output}` is not made from `{input}` in place")
-            }
-            DonationError::Part { output, of } => {
-                write!(f, "`{output}` is only a part of `{of}`")
-            }
-            DonationError::NotInPlace { node, kind, input } => {
-                write!(f, "node `{node}` ({kind}) cannot write over `{input}`")
-            }
-            DonationError::Clash { node, input } => {
-                write!(f, "node `{node}` reads other operands in the bytes of `{input}`")
-            }
-            DonationError::InnerAxis { node, axis } => write!(
-                f,
-                "node `{node}` concatenates on axis {axis}, which is not the outermost of more \
-                 than one element, so that its input is no stretch of its output"
-            ),
-            DonationError::InTheMiddle { node } => {
-                write!(f, "node `{node}` puts its input between others")
-            }
-            DonationError::ReadAfter { reader, input, node } => {
-                write!(f, "node `{reader}` reads `{input}` after node `{node}` has written over it")
-            }
-            DonationError::FetchedToo { input, output } => {
-                write!(f, "the output `{output}` is in the bytes of `{input}` too")
-            }
-            DonationError::Grows { input, output } => {
-                write!(f, "`{output}` is larger than `{input}`, which is no state then")
-            }
-            DonationError::Graph(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for DonationError {}
 
 /// The graph in which outputs take over the bytes of inputs. Ids are as before.
 pub fn donate(
@@ -130,7 +104,7 @@ struct Way {
     /// The steps that work in place, the last first.
     links: Vec<Link>,
     /// The concat before them, whose output has the input as a part.
-    part: Option<Part>,
+    part: Option<DonatedPart>,
 }
 
 /// An output that is written over an input.
@@ -143,7 +117,7 @@ struct Link {
 
 /// A part of the output of a concat.
 #[derive(Clone, Copy)]
-struct Part {
+struct DonatedPart {
     node: NodeId,
     /// Which of its inputs.
     index: usize,
@@ -310,7 +284,7 @@ impl Donating<'_> {
             (lo, hi) if hi == end => Span::new(0, lo),
             _ => return Err(DonationError::InTheMiddle { node: name() }),
         };
-        Ok(Before::Part(Part { node: id, index, output, offset: own.lo, rest }))
+        Ok(Before::Part(DonatedPart { node: id, index, output, offset: own.lo, rest }))
     }
 
     /// Whether a value is all bytes of another.
@@ -375,7 +349,7 @@ enum Before {
     /// The input itself.
     Input,
     /// The input, in a part of them.
-    Part(Part),
+    Part(DonatedPart),
     /// What the node that makes it may overwrite.
     Links(Vec<Link>),
 }

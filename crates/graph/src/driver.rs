@@ -11,8 +11,9 @@
 
 use std::ops::ControlFlow;
 
-use plimsoll::advise::Request;
+use plimsoll::advise::PlanRequest;
 use plimsoll::{Options, OrderEffort, PlanError, Pulse, VerifiedPlan, plan_watched, verified};
+use thiserror::Error;
 
 use crate::best::{Best, Tries, best_watched};
 use crate::graph::Graph;
@@ -77,8 +78,8 @@ impl Case {
 
     /// How the program of the graph is to be planned.
     #[must_use]
-    pub fn request(&self) -> Request {
-        Request { options: self.options.clone(), order: self.tries.order }
+    pub fn request(&self) -> PlanRequest {
+        PlanRequest { options: self.options.clone(), order: self.tries.order }
     }
 
     /// The same case, to be planned by rules alone.
@@ -112,36 +113,15 @@ pub fn improve(
 }
 
 /// Why a case has no plan.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CaseError {
     /// The graph is not a program.
-    Lowering(LoweringError),
+    #[error(transparent)]
+    Lowering(#[from] LoweringError),
     /// The program has no plan.
-    Plan(PlanError),
-}
-
-impl std::fmt::Display for CaseError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            CaseError::Lowering(error) => error.fmt(f),
-            CaseError::Plan(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for CaseError {}
-
-impl From<LoweringError> for CaseError {
-    fn from(error: LoweringError) -> Self {
-        CaseError::Lowering(error)
-    }
-}
-
-impl From<PlanError> for CaseError {
-    fn from(error: PlanError) -> Self {
-        CaseError::Plan(error)
-    }
+    #[error(transparent)]
+    Plan(#[from] PlanError),
 }
 
 /// A case with its plan.

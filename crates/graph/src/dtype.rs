@@ -5,6 +5,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use thiserror::Error;
+
 /// The type of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "the names say it all")]
@@ -121,16 +123,9 @@ impl fmt::Display for Dtype {
 }
 
 /// A name that is no element type's.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` is not an element type")]
 pub struct UnknownDtype(pub String);
-
-impl fmt::Display for UnknownDtype {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not an element type", self.0)
-    }
-}
-
-impl std::error::Error for UnknownDtype {}
 
 impl FromStr for Dtype {
     type Err = UnknownDtype;

@@ -4,7 +4,7 @@
 //! asked for is worked out once, here, and handed out by reference:
 //!
 //! 1. which values are the same bytes ([`Aliases`](crate::graph::Aliases)), with the kernels at hand;
-//! 2. how wide the slots of each family of aliases are, and so how large each value is;
+//! 2. how wide the slots of each alias set are, and so how large each value is;
 //! 3. what every step reads and writes, through folds, and what it may overwrite.
 //!
 //! A node that only makes views is a step without accesses.
@@ -14,7 +14,6 @@ mod size;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 
 use access::Steps;
 use plimsoll::{
@@ -22,6 +21,7 @@ use plimsoll::{
     View,
 };
 use size::Sizes;
+use thiserror::Error;
 
 use crate::graph::{
     Aliases, Graph, GraphError, Kernels, NodeId, OrderError, Resolved, Value, check_order, waits_of,
@@ -41,19 +41,23 @@ pub struct LoweringOptions {
 }
 
 /// Why a graph cannot become a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LoweringError {
     /// Values whose size is not known: each has to be given.
+    #[error("sizes are not known and have to be given: {}", .0.join(", "))]
     UnknownSizes(Vec<String>),
     /// Sizes that were given for values that are not there.
+    #[error("sizes are given for values that are not there: {}", .0.join(", "))]
     NoSuchValues(Vec<String>),
     /// A size that does not fit 64 bits.
+    #[error("value `{value}`: its size does not fit 64 bits")]
     TooLarge {
         /// Of which value.
         value: String,
     },
     /// A view that ends behind the end of what it is a view of, with the sizes that were given.
+    #[error("value `{value}`: a view up to byte {end} of `{root}`, which has {bytes}")]
     ViewOutside {
         /// The view.
         value: String,
@@ -65,6 +69,10 @@ pub enum LoweringError {
         bytes: u64,
     },
     /// An access that begins after its step or is over before it, in this order.
+    #[error(
+        "node `{node}`: its access to `{value}` begins or ends with `{other}`, which is on the \
+         wrong side of it in this order"
+    )]
     Window {
         /// The node.
         node: String,
@@ -74,49 +82,11 @@ pub enum LoweringError {
         other: String,
     },
     /// The order is not one in which the nodes can run.
-    Order(OrderError),
+    #[error(transparent)]
+    Order(#[from] OrderError),
     /// With these kernels, somebody would read bytes that are not there.
-    Graph(GraphError),
-}
-
-impl fmt::Display for LoweringError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LoweringError::UnknownSizes(names) => {
-                write!(f, "sizes are not known and have to be given: {}", names.join(", "))
-            }
-            LoweringError::NoSuchValues(names) => {
-                write!(f, "sizes are given for values that are not there: {}", names.join(", "))
-            }
-            LoweringError::TooLarge { value } => {
-                write!(f, "value `{value}`: its size does not fit 64 bits")
-            }
-            LoweringError::ViewOutside { value, end, root, bytes } => {
-                write!(f, "value `{value}`: a view up to byte {end} of `{root}`, which has {bytes}")
-            }
-            LoweringError::Window { node, value, other } => write!(
-                f,
-                "node `{node}`: its access to `{value}` begins or ends with `{other}`, \
-                 which is on the wrong side of it in this order"
-            ),
-            LoweringError::Order(error) => error.fmt(f),
-            LoweringError::Graph(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for LoweringError {}
-
-impl From<OrderError> for LoweringError {
-    fn from(error: OrderError) -> Self {
-        LoweringError::Order(error)
-    }
-}
-
-impl From<GraphError> for LoweringError {
-    fn from(error: GraphError) -> Self {
-        LoweringError::Graph(error)
-    }
+    #[error(transparent)]
+    Graph(#[from] GraphError),
 }
 
 /// A graph with an order of its nodes.
@@ -285,11 +255,11 @@ impl Program for ScheduledGraph<'_> {
     }
 
     fn accesses(&self, step: StepId) -> Cow<'_, [Access]> {
-        Cow::Borrowed(self.steps.accesses.row(step))
+        Cow::Borrowed(self.steps.accesses.row(step.index()))
     }
 
     fn overwrites(&self, step: StepId) -> Cow<'_, [Overwrite]> {
-        Cow::Borrowed(self.steps.overwrites.row(step))
+        Cow::Borrowed(self.steps.overwrites.row(step.index()))
     }
 
     fn scratch(&self, step: StepId) -> Option<Scratch> {
@@ -305,7 +275,7 @@ impl Program for ScheduledGraph<'_> {
     }
 
     fn after(&self, step: StepId) -> Cow<'_, [StepId]> {
-        Cow::Borrowed(self.steps.after.row(step))
+        Cow::Borrowed(self.steps.after.row(step.index()))
     }
 
     fn flows_from(&self, step: StepId) -> Cow<'_, [StepId]> {

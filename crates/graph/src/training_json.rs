@@ -7,7 +7,7 @@
 //! - A view has no bytes of its own. Where in the other tensor it begins is known only for the
 //!   whole of it and for the parts of a split on the outermost axis. Any other (a slice, something
 //!   transposed or expanded) is taken for a view of the whole: a read of it reads all of the root.
-//! - Ops are those of `ATen`. Elementwise ones, softmaxes and norms become the families that may
+//! - Ops are those of `ATen`. Elementwise ones, softmaxes and norms become the classes that may
 //!   overwrite, if input and output are laid out alike; all others get the safe default.
 //! - An op that `mutates` a tensor must write over it. `true` stands for what `view_of` names, and
 //!   without that for the first operand of an op whose name says that it works in place (`add_`).
@@ -16,21 +16,22 @@
 mod aten;
 
 use std::collections::HashMap;
-use std::fmt;
 
 use aten::{class, dtype};
 use plimsoll::{JsonFault, Overwrite, Role, ValueId, View, object_from_json};
 use serde::Deserialize;
+use thiserror::Error;
 
 use crate::graph::{Graph, GraphBuilder, GraphError, Node, Value};
 use crate::op::Op;
 use crate::shape::Shape;
 
 /// Why bytes are no such graph.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TrainingJsonError {
     /// Not JSON, or not of that form.
+    #[error("{line}:{column}: {message}")]
     Json {
         /// The line, from 1.
         line: usize,
@@ -40,6 +41,7 @@ pub enum TrainingJsonError {
         message: String,
     },
     /// Something is wrong with a tensor.
+    #[error("tensor `{name}`: {fault}")]
     Tensor {
         /// Its name.
         name: String,
@@ -47,6 +49,7 @@ pub enum TrainingJsonError {
         fault: String,
     },
     /// Something is wrong with a node.
+    #[error("node {id} ({op}): {fault}")]
     Node {
         /// Its id.
         id: u64,
@@ -56,31 +59,11 @@ pub enum TrainingJsonError {
         fault: String,
     },
     /// An output that is not there.
+    #[error("there is no tensor {0} to output")]
     UnknownOutput(u64),
     /// The graph breaks a rule.
-    Graph(GraphError),
-}
-
-impl fmt::Display for TrainingJsonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TrainingJsonError::Json { line, column, message } => {
-                write!(f, "{line}:{column}: {message}")
-            }
-            TrainingJsonError::Tensor { name, fault } => write!(f, "tensor `{name}`: {fault}"),
-            TrainingJsonError::Node { id, op, fault } => write!(f, "node {id} ({op}): {fault}"),
-            TrainingJsonError::UnknownOutput(id) => write!(f, "there is no tensor {id} to output"),
-            TrainingJsonError::Graph(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for TrainingJsonError {}
-
-impl From<GraphError> for TrainingJsonError {
-    fn from(error: GraphError) -> Self {
-        TrainingJsonError::Graph(error)
-    }
+    #[error(transparent)]
+    Graph(#[from] GraphError),
 }
 
 #[derive(Deserialize)]
@@ -213,8 +196,8 @@ struct Latest {
     /// The value that is the tensor, or what was made of it in place.
     value: ValueId,
     /// The tensor that it is a view of in the end, or was made of in place.
-    family: usize,
-    /// The node that has changed another tensor of the family since: what the bytes are is not known.
+    alias_set: usize,
+    /// The node that has changed another tensor of the alias set since: what the bytes are is not known.
     changed_by: Option<u64>,
 }
 
@@ -241,7 +224,7 @@ impl Reader<'_> {
         value.bytes = Some(tensor.bytes);
         let id = self.builder.value(value)?;
         self.sizes.push(tensor.bytes);
-        self.latest.push(Latest { value: id, family: index, changed_by: None });
+        self.latest.push(Latest { value: id, alias_set: index, changed_by: None });
         self.drop_plain_size(id);
         Ok(())
     }
@@ -291,9 +274,9 @@ impl Reader<'_> {
         if let Some(root) = root {
             let of = self.read(step, &[root])?[0];
             self.views(step, of, &outputs)?;
-            let family = self.latest[self.index(step, root)?].family;
+            let alias_set = self.latest[self.index(step, root)?].alias_set;
             for value in &outputs {
-                self.latest[value.index()].family = family;
+                self.latest[value.index()].alias_set = alias_set;
             }
         }
         for (at, id) in step.mutated()?.into_iter().enumerate() {
@@ -314,15 +297,15 @@ impl Reader<'_> {
         output: ValueId,
     ) -> Result<Overwrite, TrainingJsonError> {
         let input = self.read(step, &[id])?[0];
-        let family = self.latest[self.index(step, id)?].family;
-        for latest in self.latest.iter_mut().filter(|latest| latest.family == family) {
+        let alias_set = self.latest[self.index(step, id)?].alias_set;
+        for latest in self.latest.iter_mut().filter(|latest| latest.alias_set == alias_set) {
             if latest.value == input {
                 latest.value = output;
             } else {
                 latest.changed_by = Some(step.id);
             }
         }
-        self.latest[output.index()].family = family;
+        self.latest[output.index()].alias_set = alias_set;
         let target = self.builder.value_mut(input);
         target.donated |= target.is_given();
         Ok(Overwrite { output, input, must: true })
@@ -356,7 +339,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The family of an op. One that may overwrite an operand only if the two are laid out alike.
+    /// The class of an op. One that may overwrite an operand only if the two are laid out alike.
     fn op(&self, step: &Step, inputs: &[ValueId], outputs: &[ValueId]) -> Op {
         let Some(output) = outputs.first().map(|value| &self.document.tensors[value.index()])
         else {
@@ -365,13 +348,13 @@ impl Reader<'_> {
         let inputs: Vec<&Tensor> =
             inputs.iter().map(|value| &self.document.tensors[value.index()]).collect();
         let alike = inputs.iter().all(|i| i.shape != output.shape || strides(i) == strides(output));
-        let family = match step.base() {
+        let class = match step.base() {
             "_to_copy" if inputs.first().is_some_and(|i| i.dtype == output.dtype) => Op::Copy,
             "_to_copy" => Op::Cast,
             // In place or not, it is the same op.
             base => class(base.trim_end_matches('_'), inputs.len()),
         };
-        if alike { family } else { Op::Custom }
+        if alike { class } else { Op::Custom }
     }
 
     fn outputs(&mut self) -> Result<(), TrainingJsonError> {

@@ -1,6 +1,6 @@
 //! Where each value lives, once the options have been asked: the one place that looks at roles.
 
-use std::fmt;
+use thiserror::Error;
 
 use crate::ids::ValueId;
 use crate::options::{NoShare, Options};
@@ -147,15 +147,17 @@ fn shared(
 }
 
 /// Why a shared value could not be found where another plan has put it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SharedError {
     /// The layout has no value of that name, or there is no layout.
+    #[error("value {name:?} is shared, but the shared layout does not have it")]
     Missing {
         /// The name.
         name: String,
     },
     /// The layout has another size for it.
+    #[error("value {name:?} has {wanted} bytes, but the shared layout has {lent} for it")]
     Size {
         /// The name.
         name: String,
@@ -164,18 +166,4 @@ pub enum SharedError {
         /// The size in the program.
         wanted: u64,
     },
-}
-
-impl fmt::Display for SharedError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SharedError::Missing { name } => {
-                write!(f, "value {name:?} is shared, but the shared layout does not have it")
-            }
-            SharedError::Size { name, lent, wanted } => write!(
-                f,
-                "value {name:?} has {wanted} bytes, but the shared layout has {lent} for it"
-            ),
-        }
-    }
 }

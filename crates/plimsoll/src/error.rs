@@ -1,6 +1,6 @@
 //! Why there is no plan.
 
-use std::fmt;
+use thiserror::Error;
 
 use crate::assignment::SharedError;
 use crate::banks::NoRoom;
@@ -9,20 +9,26 @@ use crate::validate::ProgramError;
 use crate::verify::Rejected;
 
 /// Why there is no plan.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PlanError {
     /// The program breaks a precondition.
+    #[error(transparent)]
     Program(ProgramError),
     /// The options cannot be kept to.
+    #[error(transparent)]
     Options(OptionsError),
     /// A shared value is not where it should be.
+    #[error(transparent)]
     Shared(SharedError),
     /// Something fits into no bank.
+    #[error("{0}")]
     NoRoom(Box<NoRoom>),
     /// Sizes add up to more than can be addressed.
+    #[error("too large to plan: {}", .0.rule)]
     TooLarge(plimsoll_pack::ProblemError),
     /// A bound is above the arena of the plan, which is a fault in the planner.
+    #[error("the planner has proven that no arena is below {bound} bytes, and made one of {arena}")]
     BoundAboveArena {
         /// The bound.
         bound: u64,
@@ -30,26 +36,6 @@ pub enum PlanError {
         arena: u64,
     },
     /// The verifier found the plan wrong, which is a fault in the planner.
+    #[error("the planner made a plan that the verifier rejects: {0}")]
     Rejected(Box<Rejected>),
 }
-
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PlanError::Program(error) => error.fmt(f),
-            PlanError::Options(error) => error.fmt(f),
-            PlanError::Shared(error) => error.fmt(f),
-            PlanError::NoRoom(what) => what.fmt(f),
-            PlanError::TooLarge(error) => write!(f, "too large to plan: {}", error.rule),
-            PlanError::BoundAboveArena { bound, arena } => write!(
-                f,
-                "the planner has proven that no arena is below {bound} bytes, and made one of {arena}"
-            ),
-            PlanError::Rejected(rejected) => {
-                write!(f, "the planner made a plan that the verifier rejects: {rejected}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for PlanError {}

@@ -1,8 +1,7 @@
 //! The choices of a plan.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::ids::{StepId, ValueId};
 use crate::program::{Role, ValueInfo};
@@ -189,35 +188,22 @@ impl Options {
 }
 
 /// What is wrong with the choices of a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum OptionsError {
     /// [`Options::align`] is 0.
+    #[error("the alignment of offsets is 0: it is at least 1")]
     NoAlign,
     /// [`BankSpec::align`] is 0.
+    #[error("the alignment of bank {bank:?} is 0: it is at least 1")]
     NoBankAlign {
         /// What the bank is called.
         bank: String,
     },
     /// [`Options::no_share`] names a value that the program does not have.
+    #[error("{0} is to be kept from sharing, and does not exist")]
     UnknownNoShare(ValueId),
 }
-
-impl fmt::Display for OptionsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            OptionsError::NoAlign => write!(f, "the alignment of offsets is 0: it is at least 1"),
-            OptionsError::NoBankAlign { bank } => {
-                write!(f, "the alignment of bank {bank:?} is 0: it is at least 1")
-            }
-            OptionsError::UnknownNoShare(value) => {
-                write!(f, "{value} is to be kept from sharing, and does not exist")
-            }
-        }
-    }
-}
-
-impl std::error::Error for OptionsError {}
 
 /// One choice for each kind of value at the boundary of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,9 +1,9 @@
 //! Places that one plan lends to another: the weights of a forward pass for its backward pass.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::ids::ValueId;
 use crate::json_fault::{JsonFault, object_from_json};
@@ -69,13 +69,6 @@ impl SharedLayout {
 }
 
 /// Why a shared layout could not be read.
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("not a shared layout: {0}")]
 pub struct SharedLayoutError(JsonFault);
-
-impl fmt::Display for SharedLayoutError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "not a shared layout: {}", self.0)
-    }
-}
-
-impl std::error::Error for SharedLayoutError {}

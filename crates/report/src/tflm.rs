@@ -22,11 +22,11 @@
 //! A plan that is not so is an error.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 
 use plimsoll::verify::VerifiedPlan;
 use plimsoll::{Place, Plan, Program, Role, Slot, Storage, ValueId, ValueInfo};
 use serde::Serialize;
+use thiserror::Error;
 
 /// The version of the list.
 const VERSION: i32 = 1;
@@ -47,24 +47,38 @@ pub struct OfflineMemoryAllocation {
 }
 
 /// Why a plan is none for TensorFlow Lite Micro.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TflmError {
     /// There is one arena, and the plan has several banks.
+    #[error("the plan has {0} banks, and TFLite Micro one arena")]
     Banks(usize),
     /// The steps run in another order than that of the program.
+    #[error("the plan is for another order than that of the file, in which TFLite Micro runs")]
     Order,
     /// A value is in strided rows.
+    #[error("{0:?} is a strided view, which TFLite Micro does not know")]
     Rows(String),
     /// A weight or a constant has a place.
+    #[error(
+        "{0:?} is a weight or a constant, which TFLite Micro leaves in the flatbuffer: it cannot \
+         have a place"
+    )]
     Weight(String),
     /// A value is kept from run to run.
+    #[error("{0:?} is kept from run to run, and TFLite Micro would overwrite it")]
     Kept(String),
     /// A value is where another plan has put it.
-    Lent(String),
+    #[error("{0:?} is where another plan has put it, and TFLite Micro would overwrite it")]
+    Imported(String),
     /// Bytes are reserved behind a value.
+    #[error("bytes are reserved behind {0:?}, and TFLite Micro would take them for free")]
     Reserved(String),
     /// A value must be written over one in the caller's memory.
+    #[error(
+        "{name:?} has to be written over {root:?} in the caller's memory, and TFLite Micro would \
+         put it elsewhere"
+    )]
     Over {
         /// The value.
         name: String,
@@ -72,6 +86,9 @@ pub enum TflmError {
         root: String,
     },
     /// An offset is no multiple of 16.
+    #[error(
+        "{name:?} is at {offset}, and TFLite Micro wants offsets that are multiples of {ALIGN}"
+    )]
     Misaligned {
         /// The value.
         name: String,
@@ -79,6 +96,7 @@ pub enum TflmError {
         offset: u64,
     },
     /// An offset does not fit in 31 bits.
+    #[error("{name:?} is at {offset}, and offsets of TFLite Micro are below 2^31")]
     TooFar {
         /// The value.
         name: String,
@@ -86,65 +104,18 @@ pub enum TflmError {
         offset: u64,
     },
     /// The order of tensors has a name twice.
+    #[error("the order of tensors has {0:?} twice")]
     Twice(String),
     /// The order of tensors has a name that no value has.
+    #[error(
+        "no value is called {0:?} (leave the line of a tensor blank that the model does not \
+         have)"
+    )]
     Unknown(String),
     /// The order of tensors names nothing that has a place.
+    #[error("no value that has a place is named in it")]
     NamesNothing,
 }
-
-impl fmt::Display for TflmError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TflmError::Banks(banks) => {
-                write!(f, "the plan has {banks} banks, and TFLite Micro one arena")
-            }
-            TflmError::Order => f.write_str(
-                "the plan is for another order than that of the file, in which TFLite Micro runs",
-            ),
-            TflmError::Rows(name) => {
-                write!(f, "{name:?} is a strided view, which TFLite Micro does not know")
-            }
-            TflmError::Weight(name) => write!(
-                f,
-                "{name:?} is a weight or a constant, which TFLite Micro leaves in the flatbuffer: it \
-                 cannot have a place"
-            ),
-            TflmError::Kept(name) => {
-                write!(f, "{name:?} is kept from run to run, and TFLite Micro would overwrite it")
-            }
-            TflmError::Lent(name) => write!(
-                f,
-                "{name:?} is where another plan has put it, and TFLite Micro would overwrite it"
-            ),
-            TflmError::Reserved(name) => write!(
-                f,
-                "bytes are reserved behind {name:?}, and TFLite Micro would take them for free"
-            ),
-            TflmError::Over { name, root } => write!(
-                f,
-                "{name:?} has to be written over {root:?} in the caller's memory, and TFLite Micro \
-                 would put it elsewhere"
-            ),
-            TflmError::Misaligned { name, offset } => write!(
-                f,
-                "{name:?} is at {offset}, and TFLite Micro wants offsets that are multiples of {ALIGN}"
-            ),
-            TflmError::TooFar { name, offset } => {
-                write!(f, "{name:?} is at {offset}, and offsets of TFLite Micro are below 2^31")
-            }
-            TflmError::Twice(name) => write!(f, "the order of tensors has {name:?} twice"),
-            TflmError::Unknown(name) => write!(
-                f,
-                "no value is called {name:?} (leave the line of a tensor blank that the model does \
-                 not have)"
-            ),
-            TflmError::NamesNothing => f.write_str("no value that has a place is named in it"),
-        }
-    }
-}
-
-impl std::error::Error for TflmError {}
 
 impl OfflineMemoryAllocation {
     /// Of a plan with one bank. `order` has the names of the flatbuffer's tensors, by index; without
@@ -245,7 +216,7 @@ fn offset(program: &dyn Program, plan: &Plan, value: ValueId) -> Result<i32, Tfl
 fn in_arena(info: &ValueInfo, slot: Slot, name: impl Fn() -> String) -> Result<i32, TflmError> {
     match (info.storage, info.role) {
         (Storage::Persistent, _) => return Err(TflmError::Kept(name())),
-        (Storage::Shared, _) => return Err(TflmError::Lent(name())),
+        (Storage::Shared, _) => return Err(TflmError::Imported(name())),
         (_, Role::Param | Role::Constant) => return Err(TflmError::Weight(name())),
         _ => {}
     }

@@ -3,9 +3,8 @@
 //! A plan is somebody's text. So each of them is held against the rules: it has to be one whose copy
 //! can be done without, and without which the graph is another one.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use super::choice::{Choice, Layouts};
 use super::{candidates, views};
@@ -13,36 +12,25 @@ use crate::graph::{Graph, GraphError, NodeId, OrderError, order_by_names};
 use crate::scheduled::LoweringOptions;
 
 /// Why a graph cannot do without the copies that a plan names.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum JoinError {
     /// A name that no node has.
+    #[error(transparent)]
     Unknown(OrderError),
     /// A node that is named twice.
+    #[error("node `{0}` is named twice")]
     Twice(String),
     /// A node that copies whatever is done.
+    #[error("node `{0}` cannot do without its copy")]
     Copies(String),
     /// A node that wants a value in a place where another, taken before it, does not leave it.
+    #[error("node `{0}` cannot do without its copy after those before it")]
     Excluded(String),
     /// The graph breaks a rule then.
+    #[error(transparent)]
     Graph(GraphError),
 }
-
-impl fmt::Display for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            JoinError::Unknown(error) => error.fmt(f),
-            JoinError::Twice(node) => write!(f, "node `{node}` is named twice"),
-            JoinError::Copies(node) => write!(f, "node `{node}` cannot do without its copy"),
-            JoinError::Excluded(node) => {
-                write!(f, "node `{node}` cannot do without its copy after those before it")
-            }
-            JoinError::Graph(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for JoinError {}
 
 /// Whether two choices are about the same.
 fn excludes(a: &Choice, b: &Choice) -> bool {
@@ -55,8 +43,8 @@ fn excludes(a: &Choice, b: &Choice) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RecordedChoice {
-    /// [`Choice::Vanish`].
-    Vanish(String),
+    /// [`Choice::Elide`].
+    Elide(String),
     /// [`Choice::Join`].
     Join {
         /// The name of the concat.
@@ -79,7 +67,7 @@ impl RecordedChoice {
     pub fn of(graph: &Graph, choice: &Choice) -> Self {
         let name = graph.node(choice.node()).name.clone();
         match choice {
-            Choice::Vanish(_) => RecordedChoice::Vanish(name),
+            Choice::Elide(_) => RecordedChoice::Elide(name),
             Choice::Join(_, inputs) => RecordedChoice::Join { node: name, inputs: inputs.clone() },
             Choice::Copy(_, output) => RecordedChoice::Copy { node: name, copied: *output },
         }
@@ -87,7 +75,7 @@ impl RecordedChoice {
 
     fn name(&self) -> &str {
         match self {
-            RecordedChoice::Vanish(name)
+            RecordedChoice::Elide(name)
             | RecordedChoice::Join { node: name, .. }
             | RecordedChoice::Copy { node: name, .. } => name,
         }
@@ -95,7 +83,7 @@ impl RecordedChoice {
 
     fn about(&self, node: NodeId) -> Choice {
         match self {
-            RecordedChoice::Vanish(_) => Choice::Vanish(node),
+            RecordedChoice::Elide(_) => Choice::Elide(node),
             RecordedChoice::Join { inputs, .. } => Choice::Join(node, inputs.clone()),
             RecordedChoice::Copy { copied, .. } => Choice::Copy(node, *copied),
         }
@@ -104,7 +92,7 @@ impl RecordedChoice {
 
 impl<S: Into<String>> From<S> for RecordedChoice {
     fn from(name: S) -> Self {
-        RecordedChoice::Vanish(name.into())
+        RecordedChoice::Elide(name.into())
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use thiserror::Error;
+
 /// Why a graph is rejected. Values and nodes are named as the client named them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -25,54 +27,92 @@ pub enum GraphError {
 }
 
 /// What is wrong with a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum ValueFault {
+    #[error("a value needs a name")]
     NoName,
+    #[error("there is another one of that name")]
     Duplicate,
+    #[error("its size does not fit 64 bits")]
     TooLarge,
+    #[error("an alignment is at least 1")]
     BadAlign,
+    #[error("written again by node `{by}`")]
     WrittenTwice { by: String },
+    #[error("node `{node}` both reads and writes it")]
     WrittenByWhoReadsIt { node: String },
+    #[error("comes from outside, but node `{by}` writes it")]
     Boundary { by: String },
+    #[error("read, but no node writes it")]
     NeverWritten,
+    #[error("an output that no node makes and that does not come from outside")]
     OutputNeverWritten,
+    #[error("only what comes from outside can be donated")]
     NotGiven,
+    #[error("a view of a value that is not there")]
     UnknownRoot,
+    #[error("a view up to byte {end} of `{root}`, which has {bytes}")]
     ViewOutside { root: String, end: u64, bytes: u64 },
+    #[error("a view of itself")]
     ViewCircle,
+    #[error("a view of a strided value that does not cover whole rows")]
     ViewOfRows,
+    #[error("strided, but a node that reads or writes it cannot handle strides")]
     RowsUnread,
+    #[error("an output cannot be elided")]
     ElidedOutput,
+    #[error("a view of `{root}`, which is elided, has to be elided too")]
     ElidedRoot { root: String },
+    #[error("elided, but node `{by}` reads its bytes")]
     ElidedRead { by: String },
+    #[error("listed twice among the outputs")]
     DuplicateOutput,
+    #[error("an output that is not there")]
     UnknownOutput,
 }
 
 /// What is wrong with a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum NodeFault {
+    #[error("a node needs a name")]
     NoName,
+    #[error("there is another one of that name")]
     Duplicate,
+    #[error("there is no value `{what}`")]
     UnknownValue { what: String },
+    #[error("there is no node `{what}`")]
     UnknownNode { what: String },
+    #[error("{why}")]
     Misfit { why: String },
+    #[error("overwrites by `{value}`, which is not an output of it")]
     OverwriteOfOthers { value: String },
+    #[error("`{value}` must overwrite two values")]
     OverwriteTwice { value: String },
+    #[error("`{output}` does not fit into `{input}`, which it overwrites")]
     OverwriteSmaller { output: String, input: String },
+    #[error("`{output}` cannot overwrite `{input}`, which its step reads by another operand too")]
     OverwriteReadTwice { output: String, input: String },
+    #[error("a window of `{value}`, which it does not access that way")]
     WindowOfOthers { value: String },
+    #[error("two windows of `{value}`")]
     WindowTwice { value: String },
+    #[error("a window of bytes that `{value}` does not have")]
     WindowBytes { value: String },
+    #[error("the write of `{value}` cannot be over before the node writes")]
     WriteUntilWrites { value: String },
+    #[error("refers to the step of `{node}`, which is elided and takes none")]
     ElidedNode { node: String },
+    #[error("waits for itself")]
     WaitsForItself,
+    #[error("on a queue, but the graph does not execute in queues")]
     QueueWithoutQueues,
+    #[error("an alignment of scratch memory is at least 1")]
     BadScratch,
+    #[error("elided, and no single step that runs writes `{value}` in its place")]
     NobodyWrites { value: String },
 }
 
@@ -103,90 +143,3 @@ impl fmt::Display for GraphError {
 }
 
 impl std::error::Error for GraphError {}
-
-impl fmt::Display for ValueFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ValueFault::NoName => write!(f, "a value needs a name"),
-            ValueFault::Duplicate => write!(f, "there is another one of that name"),
-            ValueFault::TooLarge => write!(f, "its size does not fit 64 bits"),
-            ValueFault::BadAlign => write!(f, "an alignment is at least 1"),
-            ValueFault::WrittenTwice { by } => write!(f, "written again by node `{by}`"),
-            ValueFault::WrittenByWhoReadsIt { node } => {
-                write!(f, "node `{node}` both reads and writes it")
-            }
-            ValueFault::Boundary { by } => {
-                write!(f, "comes from outside, but node `{by}` writes it")
-            }
-            ValueFault::NeverWritten => write!(f, "read, but nobody ever writes it"),
-            ValueFault::OutputNeverWritten => {
-                write!(f, "an output that no node makes and that does not come from outside")
-            }
-            ValueFault::NotGiven => write!(f, "only what comes from outside can be donated"),
-            ValueFault::UnknownRoot => write!(f, "a view of a value that is not there"),
-            ValueFault::ViewOutside { root, end, bytes } => {
-                write!(f, "a view up to byte {end} of `{root}`, which has {bytes}")
-            }
-            ValueFault::ViewCircle => write!(f, "a view of itself"),
-            ValueFault::ViewOfRows => write!(f, "a view of rows that are not whole"),
-            ValueFault::RowsUnread => {
-                write!(f, "in rows, but somebody who reads or writes it knows no strides")
-            }
-            ValueFault::ElidedOutput => write!(f, "an output cannot be elided"),
-            ValueFault::ElidedRoot { root } => {
-                write!(f, "a view of `{root}`, which is elided, has to be elided too")
-            }
-            ValueFault::ElidedRead { by } => {
-                write!(f, "elided, but node `{by}` reads its bytes")
-            }
-            ValueFault::DuplicateOutput => write!(f, "listed twice among the outputs"),
-            ValueFault::UnknownOutput => write!(f, "an output that is not there"),
-        }
-    }
-}
-
-impl fmt::Display for NodeFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NodeFault::NoName => write!(f, "a node needs a name"),
-            NodeFault::Duplicate => write!(f, "there is another one of that name"),
-            NodeFault::UnknownValue { what } => write!(f, "there is no value `{what}`"),
-            NodeFault::UnknownNode { what } => write!(f, "there is no node `{what}`"),
-            NodeFault::Misfit { why } => f.write_str(why),
-            NodeFault::OverwriteOfOthers { value } => {
-                write!(f, "overwrites by `{value}`, which is not an output of it")
-            }
-            NodeFault::OverwriteTwice { value } => {
-                write!(f, "`{value}` must overwrite two values")
-            }
-            NodeFault::OverwriteSmaller { output, input } => {
-                write!(f, "`{output}` does not fit into `{input}`, which it overwrites")
-            }
-            NodeFault::OverwriteReadTwice { output, input } => write!(
-                f,
-                "`{output}` cannot overwrite `{input}`, which its step reads by another operand too"
-            ),
-            NodeFault::WindowOfOthers { value } => {
-                write!(f, "a window of `{value}`, which it does not access that way")
-            }
-            NodeFault::WindowTwice { value } => write!(f, "two windows of `{value}`"),
-            NodeFault::WindowBytes { value } => {
-                write!(f, "a window of bytes that `{value}` does not have")
-            }
-            NodeFault::WriteUntilWrites { value } => {
-                write!(f, "the write of `{value}` cannot be over before the node writes")
-            }
-            NodeFault::ElidedNode { node } => {
-                write!(f, "refers to the step of `{node}`, which is elided and takes none")
-            }
-            NodeFault::WaitsForItself => write!(f, "waits for itself"),
-            NodeFault::QueueWithoutQueues => {
-                write!(f, "on a queue, but the graph does not execute in queues")
-            }
-            NodeFault::BadScratch => write!(f, "an alignment of scratch memory is at least 1"),
-            NodeFault::NobodyWrites { value } => {
-                write!(f, "elided, and no single step that runs writes `{value}` in its place")
-            }
-        }
-    }
-}

@@ -8,6 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use plimsoll::{Role, ValueId};
+use thiserror::Error;
 
 use crate::graph::{Graph, NodeId};
 
@@ -95,7 +96,7 @@ fn except(graph: &Graph, on: bool, selectors: &[Selector]) -> Vec<bool> {
 /// `Narrow:0-9`, `relu:3`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector {
-    /// What the nodes are called by [kind](crate::graph::Node::kind) or by family, in any case of
+    /// What the nodes are called by [kind](crate::graph::Node::kind) or by class, in any case of
     /// letters. `narrow` means every slice.
     pub kind: String,
     /// The first and the last that are meant, from 0.
@@ -103,16 +104,9 @@ pub struct Selector {
 }
 
 /// A text that is no [`Selector`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{0}` does not select nodes: write KIND, KIND:N or KIND:FIRST-LAST")]
 pub struct BadSelector(pub String);
-
-impl fmt::Display for BadSelector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` does not select nodes: write KIND, KIND:N or KIND:FIRST-LAST", self.0)
-    }
-}
-
-impl std::error::Error for BadSelector {}
 
 impl FromStr for Selector {
     type Err = BadSelector;
@@ -154,9 +148,9 @@ impl fmt::Display for Selector {
 impl Selector {
     fn is_of_kind(&self, graph: &Graph, node: NodeId) -> bool {
         let node = graph.node(node);
-        let family = node.op.class();
+        let class = node.op.class();
         let is = |name: &str| self.kind.eq_ignore_ascii_case(name);
-        is(&node.kind) || is(family) || (is("narrow") && family == "slice")
+        is(&node.kind) || is(class) || (is("narrow") && class == "slice")
     }
 
     /// The nodes that are meant, in the order of the graph.

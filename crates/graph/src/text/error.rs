@@ -1,6 +1,6 @@
 //! What can be wrong with a text, and where.
 
-use std::fmt;
+use thiserror::Error;
 
 use crate::graph::GraphError;
 
@@ -14,7 +14,8 @@ pub struct Position {
 }
 
 /// Why a text is no graph. Shown as `line:column: message`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}:{}: {}", .at.line, .at.column, .fault)]
 pub struct TextError {
     /// Where.
     pub at: Position,
@@ -23,68 +24,44 @@ pub struct TextError {
 }
 
 /// What is wrong with a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages say what each is")]
 pub enum TextFault {
+    #[error("unexpected character `{}`", .0.escape_default())]
     BadCharacter(char),
+    #[error("not an escape: write \\\", \\\\, \\n, \\r, \\t or \\u{{hex}}")]
     BadEscape,
+    #[error("a quoted name ends on its own line")]
     OpenString,
+    #[error("the number does not fit 64 bits")]
     NumberTooLarge,
+    #[error("expected {what}, found {found}")]
     Expected { what: &'static str, found: String },
+    #[error("`{0}` is not an element type")]
     UnknownDtype(String),
+    #[error("unknown op `{0}`: write custom \"{0}\" if that is what it is called")]
     UnknownOp(String),
-    UnknownFamily(String),
+    #[error("`{0}` is not a class of ops")]
+    UnknownClass(String),
+    #[error("{of} has no `{what}`")]
     UnknownAttribute { what: String, of: &'static str },
+    #[error("{of} needs `{what}`")]
     MissingAttribute { what: &'static str, of: &'static str },
+    #[error("`{0}` is given twice")]
     AttributeTwice(String),
+    #[error("there is no value `{0}`")]
     UnknownValue(String),
+    #[error("there is no node `{0}`")]
     UnknownNode(String),
+    #[error("the type of `{0}` does not follow from its op: write it")]
     NoType(String),
+    #[error(transparent)]
     Graph(GraphError),
 }
 
 impl TextError {
     pub(super) fn new(at: Position, fault: TextFault) -> Self {
         TextError { at, fault }
-    }
-}
-
-impl fmt::Display for TextError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.at.line, self.at.column, self.fault)
-    }
-}
-
-impl std::error::Error for TextError {}
-
-impl fmt::Display for TextFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TextFault::BadCharacter(c) => write!(f, "`{}` means nothing here", c.escape_default()),
-            TextFault::BadEscape => {
-                write!(f, "not an escape: write \\\", \\\\, \\n, \\r, \\t or \\u{{hex}}")
-            }
-            TextFault::OpenString => write!(f, "a quoted name ends on its own line"),
-            TextFault::NumberTooLarge => write!(f, "the number does not fit 64 bits"),
-            TextFault::Expected { what, found } => write!(f, "expected {what}, found {found}"),
-            TextFault::UnknownDtype(name) => write!(f, "`{name}` is not an element type"),
-            TextFault::UnknownOp(name) => {
-                write!(
-                    f,
-                    "unknown op `{name}`: write custom \"{name}\" if that is what it is called"
-                )
-            }
-            TextFault::UnknownFamily(name) => write!(f, "`{name}` is not a family of ops"),
-            TextFault::UnknownAttribute { what, of } => write!(f, "{of} has no `{what}`"),
-            TextFault::MissingAttribute { what, of } => write!(f, "{of} needs `{what}`"),
-            TextFault::AttributeTwice(what) => write!(f, "`{what}` is given twice"),
-            TextFault::UnknownValue(name) => write!(f, "there is no value `{name}`"),
-            TextFault::UnknownNode(name) => write!(f, "there is no node `{name}`"),
-            TextFault::NoType(name) => {
-                write!(f, "the type of `{name}` does not follow from its op: write it")
-            }
-            TextFault::Graph(error) => error.fmt(f),
-        }
     }
 }

@@ -46,6 +46,7 @@ use std::fmt;
 use compare::{Found, Shared};
 use plimsoll_graph::shape::expr::Scope;
 use plimsoll_graph::{Graph, GraphError};
+use thiserror::Error;
 
 use crate::infer::{Bindings, Refused, ShapeError};
 use crate::lower::{Lowered, infer_at, infer_over};
@@ -154,12 +155,14 @@ impl fmt::Display for GivenUp {
 }
 
 /// Why there is no graph for all sizes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RangeError {
     /// The model cannot run at the largest sizes.
-    Shape(ShapeError),
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
     /// At some size it has other steps or values than at the largest.
+    #[error("no plan holds for the whole range: at {at}, {what}")]
     Differs {
         /// A step or value that is different, and how.
         what: String,
@@ -167,33 +170,8 @@ pub enum RangeError {
         at: String,
     },
     /// What is left does not make a graph.
-    Graph(GraphError),
-}
-
-impl fmt::Display for RangeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RangeError::Shape(error) => error.fmt(f),
-            RangeError::Differs { what, at } => {
-                write!(f, "no plan holds for the whole range: at {at}, {what}")
-            }
-            RangeError::Graph(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for RangeError {}
-
-impl From<ShapeError> for RangeError {
-    fn from(error: ShapeError) -> Self {
-        RangeError::Shape(error)
-    }
-}
-
-impl From<GraphError> for RangeError {
-    fn from(error: GraphError) -> Self {
-        RangeError::Graph(error)
-    }
+    #[error(transparent)]
+    Graph(#[from] GraphError),
 }
 
 /// The graph of a model whose plans hold for all sizes of ranges, with whichever kernels. The

@@ -1,10 +1,10 @@
 //! Plans read back: anybody's, as long as they have the keys that matter.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use plimsoll_pack::{Gap, Life, Limit, Span};
 use serde_json::Value;
+use thiserror::Error;
 
 use super::names::Names;
 use super::{BankRow, BufferRow, PLAN_FORMAT, PlanFile, Recorded, ValueRow};
@@ -218,38 +218,25 @@ fn member(
 }
 
 /// Why a plan could not be read.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PlanReadError {
     /// Not JSON, or without a key that is needed; with line and column.
+    #[error("not a plan: {0}")]
     Json(JsonFault),
     /// Another format.
+    #[error("format is {0:?}, expected {expected:?}", expected = PLAN_FORMAT)]
     Format(String),
     /// A name that the program or the plan does not have.
+    #[error("{0:?} is not in the program")]
     Unknown(String),
     /// A name that stands for two things.
+    #[error("{0:?} stands for two things")]
     Twice(String),
     /// A value without a row.
+    #[error("value {0:?} has no row")]
     Missing(String),
     /// A value that is not in the buffer that its row names.
+    #[error("value {0:?} is not in the buffer that its row names")]
     NotInBuffer(String),
 }
-
-impl fmt::Display for PlanReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PlanReadError::Json(error) => write!(f, "not a plan: {error}"),
-            PlanReadError::Format(format) => {
-                write!(f, "format is {format:?}, expected {PLAN_FORMAT:?}")
-            }
-            PlanReadError::Unknown(name) => write!(f, "{name:?} is not in the program"),
-            PlanReadError::Twice(name) => write!(f, "{name:?} stands for two things"),
-            PlanReadError::Missing(name) => write!(f, "value {name:?} has no row"),
-            PlanReadError::NotInBuffer(name) => {
-                write!(f, "value {name:?} is not in the buffer that its row names")
-            }
-        }
-    }
-}
-
-impl std::error::Error for PlanReadError {}

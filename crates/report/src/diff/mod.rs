@@ -9,7 +9,6 @@ mod peak;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
 
 pub use order::OrderDiff;
 pub use peak::{AtPeak, Peak, PeakDiff};
@@ -18,6 +17,7 @@ use plimsoll::{PLAN_FORMAT, PlanReadError, object_from_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 pub use text::DiffReport;
+use thiserror::Error;
 
 /// What the `format` key says.
 pub const DIFF_FORMAT: &str = "plimsoll.diff/1";
@@ -57,8 +57,8 @@ pub struct PlanDiff {
     pub same: bool,
     /// Numbers of bytes by name, those that are equal too.
     pub totals: Vec<Named<u64>>,
-    /// What else is told of the plans and is not equal: options, and how they came about.
-    pub told: Vec<Named<Value>>,
+    /// What else is recorded of the plans and is not equal: options, and how they came about.
+    pub recorded: Vec<Named<Value>>,
     /// The sizes of banks that are not equal; `None` for a bank that is not there.
     pub banks: Vec<Named<Option<u64>>>,
     /// The order of the steps.
@@ -202,30 +202,19 @@ fn length(row: &ValueRow) -> Option<u64> {
 pub struct WrittenPlan(PlanFile);
 
 /// Why two plans could not be compared.
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WrittenPlanError {
     /// It cannot be read.
+    #[error("{0}")]
     Read(PlanReadError),
     /// It says that there is no plan.
+    #[error("no plan: it says that the program does not fit")]
     Infeasible,
     /// A value, or all of them together, are larger than any memory.
+    #[error("larger than any memory: 2^63 bytes or more")]
     TooLarge,
 }
-
-impl fmt::Display for WrittenPlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            WrittenPlanError::Read(error) => write!(f, "{error}"),
-            WrittenPlanError::Infeasible => {
-                write!(f, "no plan: it says that the program does not fit")
-            }
-            WrittenPlanError::TooLarge => write!(f, "larger than any memory: 2^63 bytes or more"),
-        }
-    }
-}
-
-impl std::error::Error for WrittenPlanError {}
 
 impl WrittenPlan {
     /// Reads a plan; names of values, steps and banks must differ.
@@ -280,7 +269,7 @@ pub fn diff_plans(before: &WrittenPlan, after: &WrittenPlan) -> PlanDiff {
         format: DIFF_FORMAT,
         same: false,
         totals: totals(before, after),
-        told: told(before, after),
+        recorded: recorded(before, after),
         banks: changes(bank_sizes(before), bank_sizes(after)),
         order: OrderDiff::new(&before.schedule, &after.schedule),
         values: values(before, after),
@@ -288,7 +277,7 @@ pub fn diff_plans(before: &WrittenPlan, after: &WrittenPlan) -> PlanDiff {
         peak: PeakDiff::new(before, after),
     };
     diff.same = diff.totals.iter().all(|total| !total.change.is_any())
-        && diff.told.is_empty()
+        && diff.recorded.is_empty()
         && diff.banks.is_empty()
         && diff.order.is_same()
         && diff.values.is_same()
@@ -323,8 +312,8 @@ fn totals(before: &PlanFile, after: &PlanFile) -> Vec<Named<u64>> {
     .collect()
 }
 
-/// What is told beside totals, by name; an option has its name behind `options.`.
-fn told(before: &PlanFile, after: &PlanFile) -> Vec<Named<Value>> {
+/// What is recorded beside totals, by name; an option has its name behind `options.`.
+fn recorded(before: &PlanFile, after: &PlanFile) -> Vec<Named<Value>> {
     let all = |file: &PlanFile| {
         let mut all = BTreeMap::from([
             ("status".to_owned(), json!(file.status)),

@@ -1,30 +1,35 @@
 //! An order given by the caller: is it one in which the nodes can run?
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
+
+use thiserror::Error;
 
 use crate::graph::{Flow, Graph, NodeId};
 
 /// What is wrong with an order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum OrderError {
     /// A node of the graph is not in it.
+    #[error("node `{node}` is not in the order")]
     Missing {
         /// Its name.
         node: String,
     },
     /// A node is in it twice.
+    #[error("node `{node}` is in the order twice")]
     Repeated {
         /// Its name.
         node: String,
     },
     /// The graph has no such node.
+    #[error("there is no node `{node}`")]
     Unknown {
         /// What it was called.
         node: String,
     },
     /// A node comes before one that it waits for.
+    #[error("node `{node}` comes before `{waits_for}`, for which it waits")]
     TooEarly {
         /// Its name.
         node: String,
@@ -32,6 +37,7 @@ pub enum OrderError {
         waits_for: String,
     },
     /// A node of a block does not come right behind the one before it in the block.
+    #[error("node `{node}` is not right behind `{behind}`, as their block wants it")]
     Block {
         /// Its name.
         node: String,
@@ -39,24 +45,6 @@ pub enum OrderError {
         behind: String,
     },
 }
-
-impl fmt::Display for OrderError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            OrderError::Missing { node } => write!(f, "node `{node}` is not in the order"),
-            OrderError::Repeated { node } => write!(f, "node `{node}` is in the order twice"),
-            OrderError::Unknown { node } => write!(f, "there is no node `{node}`"),
-            OrderError::TooEarly { node, waits_for } => {
-                write!(f, "node `{node}` comes before `{waits_for}`, for which it waits")
-            }
-            OrderError::Block { node, behind } => {
-                write!(f, "node `{node}` is not right behind `{behind}`, as their block wants it")
-            }
-        }
-    }
-}
-
-impl std::error::Error for OrderError {}
 
 /// The nodes of these names, in that order.
 pub fn order_by_names<S: AsRef<str>>(
