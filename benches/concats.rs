@@ -34,7 +34,7 @@ fn main() {
         "Arena with and without the copies of concats, and what copies move in a run, in bytes.\n"
     );
     println!(
-        "| model | concats | could vanish | vanish | arena | without | ratio | moved | without | seconds |"
+        "| model | concats | could vanish | elided | arena | without | ratio | moved | without | seconds |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     for name in MODELS {
@@ -48,7 +48,7 @@ fn main() {
         println!(
             "| {name} | {concats} | {} | {} | {before} | {after} | {:.3} | {} | {} | {seconds:.2} |",
             concat_candidates(&graph, &Kernels::default()).len(),
-            joined.vanished.len(),
+            joined.elided.len(),
             after as f64 / before as f64,
             joined.moved_before,
             joined.moved,

@@ -170,23 +170,23 @@ impl ChoiceArgs {
     }
 
     /// Tells the options in a plan.
-    pub(crate) fn tell(&self, options: &Options, told: &mut Recorded) {
-        // Values are told by what selects them.
+    pub(crate) fn record(&self, options: &Options, recorded: &mut Recorded) {
+        // Values are recorded by what selects them.
         let options = options.clone().with_no_share(NoShare::Nothing);
         if let Ok(Value::Object(options)) = serde_json::to_value(&options) {
-            told.extend(options);
+            recorded.extend(options);
         }
-        let mut tell = |key: &str, value: Value| told.insert(key.to_owned(), value);
+        let mut record = |key: &str, value: Value| recorded.insert(key.to_owned(), value);
         match &self.no_reuse {
-            None => tell("no_reuse", json!([])),
-            Some(NoReuse::Everything) => tell("no_reuse", json!("everything")),
+            None => record("no_reuse", json!([])),
+            Some(NoReuse::Everything) => record("no_reuse", json!("everything")),
             Some(NoReuse::Of(selectors)) => {
                 let texts: Vec<String> = selectors.iter().map(Selector::to_string).collect();
-                tell("no_reuse", json!(texts))
+                record("no_reuse", json!(texts))
             }
         };
         if let Some(algorithm) = self.packing.algorithm() {
-            tell("algorithm", json!(algorithm.to_string()));
+            record("algorithm", json!(algorithm.to_string()));
         }
     }
 

@@ -85,7 +85,7 @@ pub(crate) struct Dims {
 
 /// What a plan tells of dims.
 #[derive(Default, Deserialize)]
-pub(crate) struct ToldDims {
+pub(crate) struct RecordedDims {
     #[serde(default)]
     dims: BTreeMap<String, ToldExtent>,
     #[serde(default)]
@@ -109,9 +109,9 @@ impl DimArgs {
     }
 
     /// What the arguments say, and where they say nothing, what a plan tells.
-    pub(crate) fn or_as_told(&self, told: ToldDims) -> Result<Dims> {
-        let mut dims = Dims { symbols: BTreeMap::new(), inputs: told.input_shapes };
-        for (name, extent) in told.dims {
+    pub(crate) fn or_as_recorded(&self, recorded: RecordedDims) -> Result<Dims> {
+        let mut dims = Dims { symbols: BTreeMap::new(), inputs: recorded.input_shapes };
+        for (name, extent) in recorded.dims {
             let extent = match extent {
                 ToldExtent::Number(dim) => Extent { lo: dim, hi: dim },
                 ToldExtent::Text(text) => text.parse().map_err(|error: String| anyhow!(error))?,
@@ -189,18 +189,18 @@ impl Dims {
     }
 
     /// What a plan has to tell of them.
-    pub(crate) fn tell(&self, mut tell: impl FnMut(&str, Value)) {
+    pub(crate) fn record(&self, mut record: impl FnMut(&str, Value)) {
         if !self.symbols.is_empty() {
-            let told = |extent: &Extent| {
+            let recorded = |extent: &Extent| {
                 let one = extent.lo == extent.hi;
                 if one { json!(extent.hi) } else { json!(extent.to_string()) }
             };
             let dims: BTreeMap<&String, Value> =
-                self.symbols.iter().map(|(name, extent)| (name, told(extent))).collect();
-            tell("dims", json!(dims));
+                self.symbols.iter().map(|(name, extent)| (name, recorded(extent))).collect();
+            record("dims", json!(dims));
         }
         if !self.inputs.is_empty() {
-            tell("input_shapes", json!(self.inputs));
+            record("input_shapes", json!(self.inputs));
         }
     }
 }
@@ -234,7 +234,7 @@ mod tests {
             dim: ["a=1..2", "b=3", "c=4..5"].map(|dim| parse_dim(dim).unwrap()).to_vec(),
             input_shape: Vec::new(),
         };
-        let dims = args.or_as_told(ToldDims::default()).unwrap();
+        let dims = args.or_as_recorded(RecordedDims::default()).unwrap();
         let largest: Vec<u64> = dims.largest().symbols.into_values().collect();
         assert_eq!(largest, [2, 3, 5]);
         let names: Vec<String> = dims.corners().into_iter().map(|(name, _)| name).collect();

@@ -48,9 +48,12 @@ impl DonationArgs {
     }
 
     /// What the arguments say, and where they say nothing, what a plan tells.
-    pub(crate) fn or_as_told(&self, told: Donations) -> Donations {
-        let said = |own: &[String], told| if own.is_empty() { told } else { own.to_vec() };
-        Donations { donate: said(&self.donate, told.donate), state: said(&self.state, told.state) }
+    pub(crate) fn or_as_recorded(&self, recorded: Donations) -> Donations {
+        let said = |own: &[String], recorded| if own.is_empty() { recorded } else { own.to_vec() };
+        Donations {
+            donate: said(&self.donate, recorded.donate),
+            state: said(&self.state, recorded.state),
+        }
     }
 }
 
@@ -70,10 +73,10 @@ impl Donations {
     }
 
     /// Tells them in a plan.
-    pub(crate) fn tell(&self, tell: &mut impl FnMut(&str, Value)) {
+    pub(crate) fn record(&self, record: &mut impl FnMut(&str, Value)) {
         for (key, pairs) in [("donate", &self.donate), ("state", &self.state)] {
             if !pairs.is_empty() {
-                tell(key, json!(pairs));
+                record(key, json!(pairs));
             }
         }
     }

@@ -32,7 +32,7 @@ pub(crate) use variants::{Sequence, Sharing};
 
 use crate::choices::check_kinds;
 use crate::clock::Clock;
-use crate::dims::{DimArgs, Dims, ToldDims};
+use crate::dims::{DimArgs, Dims, RecordedDims};
 use crate::donations::{DonationArgs, Donations};
 use crate::input::{Source, text_of};
 use crate::kind::Wanted;
@@ -216,7 +216,7 @@ impl ModelArgs {
 
     /// What the arguments mean.
     pub(crate) fn resolve(&self) -> Result<Lowering> {
-        let mut lowering = self.or_as_told(&Recorded::new(), &Source::Sample)?;
+        let mut lowering = self.or_as_recorded(&Recorded::new(), &Source::Sample)?;
         if self.order.is_none() {
             lowering.order = Order::Searched { fast: false };
         }
@@ -225,54 +225,55 @@ impl ModelArgs {
     }
 
     /// The same; where they say nothing, what a plan tells.
-    pub(crate) fn or_as_told(&self, told: &Recorded, plan: &Source) -> Result<Lowering> {
-        let told = Said::from(told).with_context(|| format!("{plan}: options"))?;
+    pub(crate) fn or_as_recorded(&self, recorded: &Recorded, plan: &Source) -> Result<Lowering> {
+        let recorded = Said::from(recorded).with_context(|| format!("{plan}: options"))?;
         let (sizes, sizes_from) = match &self.sizes {
             Some(path) => {
                 let source = Source::named(path);
                 (read_sizes(&source).with_context(|| source.to_string())?, Some(source))
             }
-            None => (told.sizes, Some(plan.clone())),
+            None => (recorded.sizes, Some(plan.clone())),
         };
         let order = match &self.order {
             Some(path) if path.as_os_str() == "given" => Order::Given,
             Some(path) if path.as_os_str() == "fast" => Order::Searched { fast: true },
             Some(path) if path.as_os_str() == "best" => Order::Searched { fast: false },
             Some(path) => read_order(path)?,
-            None => match told.order {
+            None => match recorded.order {
                 Some(ToldOrder::Names(names)) => Order::Names(names, plan.clone()),
                 Some(ToldOrder::Word(word)) if word == "given" => Order::Given,
                 _ => Order::Own,
             },
         };
-        let width = match (self.width, told.width) {
+        let width = match (self.width, recorded.width) {
             (Some(width), _) => width,
             (None, Some(name)) => {
                 name.parse::<Width>().with_context(|| format!("{plan}: options.width"))?
             }
             (None, None) => Width::default(),
         };
-        let nodes = |said: &[Selector], told: &[String], key: &str| {
+        let nodes = |said: &[Selector], recorded: &[String], key: &str| {
             if !said.is_empty() {
                 return Ok(said.to_vec());
             }
-            let read: Result<Vec<Selector>, _> = told.iter().map(|text| text.parse()).collect();
+            let read: Result<Vec<Selector>, _> = recorded.iter().map(|text| text.parse()).collect();
             read.with_context(|| format!("{plan}: options.{key}"))
         };
-        let own_bytes = nodes(&self.own_bytes, &told.own_bytes, "own_bytes")?;
-        let strided = nodes(&self.strided, &told.strided, "strided")?;
-        let kernels = match (self.kernels, told.kernels) {
+        let own_bytes = nodes(&self.own_bytes, &recorded.own_bytes, "own_bytes")?;
+        let strided = nodes(&self.strided, &recorded.strided, "strided")?;
+        let kernels = match (self.kernels, recorded.kernels) {
             (Some(kernels), _) => kernels,
             (None, Some(name)) => KernelSet::from_str(&name, false)
                 .map_err(|_| anyhow!("{plan}: options.kernels: unknown {name:?}"))?,
             (None, None) => KernelSet::Standard,
         };
-        let dims = self.dims.or_as_told(told.dims).with_context(|| format!("{plan}: options"))?;
-        let donations = self.donations.or_as_told(told.donations);
+        let dims =
+            self.dims.or_as_recorded(recorded.dims).with_context(|| format!("{plan}: options"))?;
+        let donations = self.donations.or_as_recorded(recorded.donations);
         Ok(Lowering {
             donations,
             concat: Concat::Copy,
-            joined: told.joined,
+            joined: recorded.joined,
             own_bytes,
             strided,
             dims,
@@ -300,7 +301,7 @@ struct Said {
     #[serde(default)]
     joined: Vec<RecordedChoice>,
     #[serde(flatten)]
-    dims: ToldDims,
+    dims: RecordedDims,
     #[serde(flatten)]
     donations: Donations,
 }
@@ -313,8 +314,8 @@ enum ToldOrder {
 }
 
 impl Said {
-    fn from(told: &Recorded) -> Result<Self> {
-        let object = Value::Object(told.clone().into_iter().collect());
+    fn from(recorded: &Recorded) -> Result<Self> {
+        let object = Value::Object(recorded.clone().into_iter().collect());
         Ok(serde_json::from_value(object).map_err(JsonFault::from)?)
     }
 }
@@ -378,7 +379,7 @@ impl Lowering {
     }
 
     /// The same without the copies that a plan tells it does without.
-    pub(crate) fn load_as_told(&self, source: &Source) -> Result<Loaded> {
+    pub(crate) fn load_as_recorded(&self, source: &Source) -> Result<Loaded> {
         let mut loaded = self.load(source)?;
         let lowering = self.options();
         let joined = joined_as_recorded(&loaded.graph, &lowering, &self.joined);
@@ -490,30 +491,30 @@ impl Lowering {
     }
 
     /// Tells what a plan has to say of its model.
-    pub(crate) fn tell(&self, told: &mut Recorded) {
-        let mut tell = |key: &str, value: Value| {
-            told.insert(key.to_owned(), value);
+    pub(crate) fn record(&self, recorded: &mut Recorded) {
+        let mut record = |key: &str, value: Value| {
+            recorded.insert(key.to_owned(), value);
         };
-        self.dims.tell(&mut tell);
-        self.donations.tell(&mut tell);
-        tell("width", json!(self.width.name()));
-        tell("kernels", json!(self.kernels.name()));
+        self.dims.record(&mut record);
+        self.donations.record(&mut record);
+        record("width", json!(self.width.name()));
+        record("kernels", json!(self.kernels.name()));
         for (key, nodes) in [("own_bytes", &self.own_bytes), ("strided", &self.strided)] {
             if !nodes.is_empty() {
                 let texts: Vec<String> = nodes.iter().map(Selector::to_string).collect();
-                tell(key, json!(texts));
+                record(key, json!(texts));
             }
         }
         if !self.sizes.is_empty() {
-            tell("sizes", json!(self.sizes));
+            record("sizes", json!(self.sizes));
         }
         match &self.order {
             Order::Own => {}
             Order::Searched { fast } => {
-                tell("order", json!(if *fast { "fast" } else { "best" }));
+                record("order", json!(if *fast { "fast" } else { "best" }));
             }
-            Order::Given => tell("order", json!("given")),
-            Order::Names(names, _) => tell("order", json!(names)),
+            Order::Given => record("order", json!("given")),
+            Order::Names(names, _) => record("order", json!(names)),
         }
     }
 }

@@ -176,17 +176,17 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let mut clock = args.planning.choices.packing.start_clock();
     let improved = subject.improve(&mut clock)?;
     let program = improved.program()?;
-    let told = args.told(&improved);
+    let recorded = args.recorded(&improved);
     let source = &improved.subject.source;
     let answer = match improved.plan(&program, &mut clock)? {
         Ok(Planned { plan, corners }) => {
             let origin = source.origin();
             let asked = args.asked(&improved, &corners);
             let report = PlanReport::new(&origin, &program, &plan, asked);
-            args.show(&output, &report, &improved.subject, &device, &told)?
+            args.show(&output, &report, &improved.subject, &device, &recorded)?
         }
         Err(why) => {
-            refuse(&output, source, &program, &why, &told)?;
+            refuse(&output, source, &program, &why, &recorded)?;
             Answer::No
         }
     };
@@ -231,12 +231,12 @@ impl Args {
     }
 
     /// What a plan has to say of its model and its options.
-    pub(crate) fn told(&self, improved: &Improved) -> Recorded {
-        let mut told = improved.told();
+    pub(crate) fn recorded(&self, improved: &Improved) -> Recorded {
+        let mut recorded = improved.recorded();
         if let Some(budget) = self.budget {
-            told.insert("budget_bytes".to_owned(), json!(budget));
+            recorded.insert("budget_bytes".to_owned(), json!(budget));
         }
-        told
+        recorded
     }
 
     /// What was asked of a plan, and what was found on the way.
@@ -260,14 +260,14 @@ impl Args {
         report: &PlanReport<'_>,
         subject: &Subject,
         device: &Device,
-        told: &Recorded,
+        recorded: &Recorded,
     ) -> Result<Answer> {
         let PlanReport { program, plan, .. } = *report;
         for one in output.iter() {
             check_form(one.format, report, subject)?;
         }
         for one in output.iter() {
-            write(one, report, subject, device, told.clone())?;
+            write(one, report, subject, device, recorded.clone())?;
         }
         if let Some(path) = &self.write_shared {
             let layout = SharedLayout::from_plan(program, plan);
@@ -310,9 +310,9 @@ fn write(
     report: &PlanReport<'_>,
     subject: &Subject,
     device: &Device,
-    told: Recorded,
+    recorded: Recorded,
 ) -> Result<()> {
-    output.write(writing(output.format, report, subject, device, told, output.path())?)
+    output.write(writing(output.format, report, subject, device, recorded, output.path())?)
 }
 
 /// What writes a plan, once everything that can be wrong with it has been asked.
@@ -324,7 +324,7 @@ pub(crate) fn writing<'a>(
     report: &'a PlanReport<'_>,
     subject: &'a Subject,
     device: &Device,
-    told: Recorded,
+    recorded: Recorded,
     path: Option<&Path>,
 ) -> Result<Writing<'a>> {
     let PlanReport { program, plan, .. } = *report;
@@ -332,7 +332,7 @@ pub(crate) fn writing<'a>(
     let banks = &subject.options.banks;
     Ok(match format {
         Format::Text => Box::new(|out| report.write_text(out)),
-        Format::Json => Box::new(|out| report.write_json(out, told)),
+        Format::Json => Box::new(|out| report.write_json(out, recorded)),
         Format::Tsv => Box::new(|out| report.write_tsv(out)),
         Format::Csv => Box::new(|out| report.write_csv(out)),
         Format::Svg => Box::new(|out| report.write_svg(out)),
@@ -362,7 +362,7 @@ fn refuse(
     source: &Source,
     program: &dyn Program,
     why: &NoRoom,
-    told: &Recorded,
+    recorded: &Recorded,
 ) -> Result<()> {
     let style = bold(AnsiColor::Red);
     let (word, refusal) = (if why.proven { "infeasible" } else { "not found" }, why.to_string());
@@ -372,7 +372,7 @@ fn refuse(
                 write_title(out, &source.origin(), program, "plan")?;
                 writeln!(out, "{style}{word}{style:#}: {}", one_line(&refusal))
             })?,
-            Format::Json => output.write(|out| write_infeasible(out, why, told))?,
+            Format::Json => output.write(|out| write_infeasible(out, why, recorded))?,
             // Without a plan there is nothing to draw or to list.
             Format::Tsv
             | Format::Csv
@@ -391,7 +391,7 @@ fn refuse(
     Ok(())
 }
 
-fn write_infeasible(out: &mut dyn Write, why: &NoRoom, told: &Recorded) -> io::Result<()> {
+fn write_infeasible(out: &mut dyn Write, why: &NoRoom, recorded: &Recorded) -> io::Result<()> {
     let mut object = json!({
         "format": PLAN_FORMAT,
         "arena_bytes": null,
@@ -399,7 +399,7 @@ fn write_infeasible(out: &mut dyn Write, why: &NoRoom, told: &Recorded) -> io::R
         "status": "infeasible",
         "proven": why.proven,
         "reason": why.to_string(),
-        "options": told,
+        "options": recorded,
     });
     if !why.misfit.is_empty() {
         let row = |one: &Unplaced| {

@@ -154,8 +154,8 @@ impl PlannedModel {
         let subject = &self.improved.subject;
         self.tell(|report| {
             plan::check_form(format, report, subject)?;
-            let told = self.args.told(&self.improved);
-            write(plan::writing(format, report, subject, &device, told, path)?)
+            let recorded = self.args.recorded(&self.improved);
+            write(plan::writing(format, report, subject, &device, recorded, path)?)
         })
     }
 

@@ -103,17 +103,17 @@ impl Improved {
     }
 
     /// What a plan has to say of its model and its options.
-    pub(crate) fn told(&self) -> Recorded {
+    pub(crate) fn recorded(&self) -> Recorded {
         let Subject { lowering, loaded, options, choices, .. } = &self.subject;
-        let mut told = Recorded::new();
-        lowering.tell(&mut told);
-        choices.tell(options, &mut told);
+        let mut recorded = Recorded::new();
+        lowering.record(&mut recorded);
+        choices.record(options, &mut recorded);
         if !self.best.choices.is_empty() {
             let choices = self.best.choices.iter();
             let choices = choices.map(|choice| RecordedChoice::of(&loaded.graph, choice));
-            told.insert("joined".to_owned(), json!(choices.collect::<Vec<_>>()));
+            recorded.insert("joined".to_owned(), json!(choices.collect::<Vec<_>>()));
         }
-        told
+        recorded
     }
 
     /// Plans the program; or says why there is no room. A plan holds at every corner.

@@ -97,10 +97,10 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         bail!("only one of the model, the plan and the trace can be standard input");
     }
     let text = plan.text(Wanted::Plan).with_context(|| plan.to_string())?;
-    let told = told(&text).with_context(|| plan.to_string())?;
-    let believed = if args.strict { taken::decisions(&told) } else { told.clone() };
-    let lowering = args.how_to_read.or_as_told(&believed, &plan)?;
-    let loaded = lowering.load_as_told(&model).or_else(|error| {
+    let recorded = recorded(&text).with_context(|| plan.to_string())?;
+    let believed = if args.strict { taken::decisions(&recorded) } else { recorded.clone() };
+    let lowering = args.how_to_read.or_as_recorded(&believed, &plan)?;
+    let loaded = lowering.load_as_recorded(&model).or_else(|error| {
         if let Ok(loaded) = lowering.load(&model) {
             check_names(&text, &plan, &loaded.graph, &model)?;
         }
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let program = lowering.program(&loaded.graph, &model)?;
     let read = || -> Result<_> {
         let mut read = read_plan(&program, &text)?;
-        let claims = claims(&program, &mut read, &told, &text, args)?;
+        let claims = claims(&program, &mut read, &recorded, &text, args)?;
         Ok((read, claims))
     };
     let (mut plan, claims) = read().or_else(|error| {
@@ -185,20 +185,20 @@ fn check_names(text: &str, plan: &Source, graph: &Graph, model: &Source) -> Resu
 fn claims(
     program: &dyn Program,
     plan: &mut Plan,
-    told: &Recorded,
+    recorded: &Recorded,
     text: &str,
     args: &Args,
 ) -> Result<Vec<FalseClaim>> {
-    let options = options(told)?;
+    let options = options(recorded)?;
     for bank in &mut plan.banks {
         let asked = bank::recorded_capacity(&options.banks, &bank.name);
         bank.capacity = bank.capacity.into_iter().chain(asked).min();
     }
     let mut claims = false_claims(program, plan, text)?;
-    let align = told.get("align").and_then(Value::as_u64).filter(|align| *align != plan.align);
-    claims.extend(align.map(|told| FalseClaim::Total {
+    let align = recorded.get("align").and_then(Value::as_u64).filter(|align| *align != plan.align);
+    claims.extend(align.map(|claimed| FalseClaim::Total {
         key: "options.align",
-        told,
+        claimed,
         is: plan.align,
     }));
     let guards = args.guard.unwrap_or(options.guards);
@@ -224,7 +224,7 @@ fn check_trace(program: &dyn Program, plan: &Plan, source: &Source) -> Result<Ve
 }
 
 /// The options that a plan tells of itself.
-fn told(text: &str) -> Result<Recorded> {
+fn recorded(text: &str) -> Result<Recorded> {
     #[derive(Deserialize)]
     struct Teller {
         #[serde(default)]

@@ -76,7 +76,7 @@ fn several_files_that_cannot_be_are_refused_before_any_is_written() {
         (
             &["plan", "net.plim", "-o", "a.json", "-o", "b.tflm"],
             "plimsoll: -o: .onnx and .tflm keep the order of the file, and .tflm works in place only if \
-             told: write them in runs of their own, or say --order and --kernels\n",
+             recorded: write them in runs of their own, or say --order and --kernels\n",
         ),
         (
             &["plan", "net.plim", "-o", "a.json", "-o", "b.onnx", "--order", "given"],

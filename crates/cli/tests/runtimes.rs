@@ -110,7 +110,7 @@ fn operators(plim: &str) -> Vec<Operator> {
 /// The tensors that are at the same place while both are in use, by the lifetimes of the
 /// interpreter: from the operator that makes a tensor to the last that reads it, both included.
 fn overlaps(plim: &str, args: &[&str]) -> Vec<(String, String)> {
-    let told = json(&[&["plan"], args, &["--format", "tflm-json"]].concat());
+    let recorded = json(&[&["plan"], args, &["--format", "tflm-json"]].concat());
     let plan = json(&[&["plan"], args, &["--format", "json"]].concat());
     let mut bytes = BTreeMap::new();
     for row in plan["values"].as_array().expect("rows") {
@@ -119,8 +119,8 @@ fn overlaps(plim: &str, args: &[&str]) -> Vec<(String, String)> {
     let operators = operators(plim);
     let output = plim.lines().last().and_then(|line| line.strip_prefix("output ")).expect("last");
     let mut placed = Vec::new();
-    let names = told["names"].as_array().expect("names").iter().map(|name| name.as_str());
-    for (name, offset) in names.zip(told["offsets"].as_array().expect("offsets")) {
+    let names = recorded["names"].as_array().expect("names").iter().map(|name| name.as_str());
+    for (name, offset) in names.zip(recorded["offsets"].as_array().expect("offsets")) {
         let (name, offset) = (name.expect("a name"), offset.as_i64().expect("a number"));
         let Ok(offset) = u64::try_from(offset) else { continue };
         let first = operators.iter().position(|operator| operator.made == name).expect("made");
@@ -149,9 +149,9 @@ fn an_offline_plan_is_for_the_order_of_the_file() {
     // The best order would have one large tensor where the other is.
     let best = json(&["plan", &branches, "--format", "json"]);
     assert_eq!(number(&best["arena_bytes"]), 65536 + 4096 + 4096);
-    let told = json(&["plan", &branches, "--format", "tflm-json"]);
+    let recorded = json(&["plan", &branches, "--format", "tflm-json"]);
     let largest =
-        told["offsets"].as_array().expect("offsets").iter().map(serde_json::Value::as_i64);
+        recorded["offsets"].as_array().expect("offsets").iter().map(serde_json::Value::as_i64);
     assert_eq!(largest.max().flatten(), Some(131_072));
     // Another order is no plan for it; the same by name is.
     let file = folder.join("net.tflm").to_str().expect("plain").to_owned();
@@ -186,8 +186,8 @@ fn an_offline_plan_has_views_and_nothing_in_place_unless_kernels_can() {
     let said = overlaps(SHARING, &[&sharing, "--kernels", "standard"]);
     assert!(said.contains(&pair("a", "r")), "{said:?}");
     assert_eq!(overlaps(SHARING, &[&sharing, "--kernels", "copying"]), []);
-    let told = written(&folder, "told.plim", TOLD);
-    assert_eq!(overlaps(TOLD, &[&told]), [pair("mm", "r")]);
+    let recorded = written(&folder, "recorded.plim", TOLD);
+    assert_eq!(overlaps(TOLD, &[&recorded]), [pair("mm", "r")]);
 }
 
 /// Two branches as an ONNX model, in an order that is not the best.
@@ -256,8 +256,9 @@ fn rows_have_a_bank_and_views_are_there() {
     }
     assert_eq!(rows.len(), 4);
     // A view has a row, and what is reserved behind an output is told beside its size.
-    let told = written(&folder, "told.plim", TOLD);
-    let rows = stdout(&["plan", &told, "--order", "given", "--guard", "100", "--format", "tsv"]);
+    let recorded = written(&folder, "recorded.plim", TOLD);
+    let rows =
+        stdout(&["plan", &recorded, "--order", "given", "--guard", "100", "--format", "tsv"]);
     let rows: Vec<&str> = text(&rows).lines().skip(1).collect();
     let find = |name: &str| rows.iter().find(|row| row.split('\t').nth(2) == Some(name));
     let fields = |name: &str| {
@@ -271,7 +272,7 @@ fn rows_have_a_bank_and_views_are_there() {
 #[test]
 fn the_baseline_is_one() {
     let folder = folder("baseline");
-    let models = [("branches.plim", BRANCHES), ("sharing.plim", SHARING), ("told.plim", TOLD)];
+    let models = [("branches.plim", BRANCHES), ("sharing.plim", SHARING), ("recorded.plim", TOLD)];
     // Every tensor that a step makes, each apart.
     let expected = [65536 + 65536 + 4096 * 3, 4096 * 7 + 8192, 4096 * 3 + 8192];
     for ((name, lines), expected) in models.into_iter().zip(expected) {
@@ -302,9 +303,9 @@ fn optimal_says_for_what() {
         )
     );
     // What the last step reads and writes is there in any order.
-    let told = written(&folder, "told.plim", TOLD);
-    assert_eq!(json(&["plan", &told, "--format", "json"])["optimal_for"], "every order");
-    let shown = stdout(&["plan", &told]);
+    let recorded = written(&folder, "recorded.plim", TOLD);
+    assert_eq!(json(&["plan", &recorded, "--format", "json"])["optimal_for"], "every order");
+    let shown = stdout(&["plan", &recorded]);
     assert!(
         text(&shown).contains(
             "status       optimal: no order of the steps needs less, with this sharing\n"

@@ -171,14 +171,14 @@ fn named(schema: &Value, rule: &Value, at: &str, found: &mut BTreeSet<String>) {
 #[test]
 fn everything_in_the_schema_is_in_some_plan() {
     let schema = schema();
-    let (mut written, mut told) = (BTreeSet::new(), BTreeSet::new());
+    let (mut written, mut recorded) = (BTreeSet::new(), BTreeSet::new());
     for args in PLANS {
         keys(&plan(args), "", &mut written);
     }
     for which in ["plan", "infeasible"] {
-        named(&schema, &schema["$defs"][which], "", &mut told);
+        named(&schema, &schema["$defs"][which], "", &mut recorded);
     }
-    let missing: Vec<&String> = told.difference(&written).collect();
+    let missing: Vec<&String> = recorded.difference(&written).collect();
     // Only where a search is ended by a limit in time, and where sizes depend on data.
     assert_eq!(missing, [".reproducible", ".values.at_most"]);
 }

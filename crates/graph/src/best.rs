@@ -31,8 +31,8 @@ pub struct Best {
     pub ordering: Option<Ordering>,
     /// What was chosen to share bytes, in the order in which it was taken: the graph depends on it.
     pub choices: Vec<Choice>,
-    /// The concats whose copies have vanished.
-    pub vanished: Vec<NodeId>,
+    /// The concats that are elided.
+    pub elided: Vec<NodeId>,
     /// The bytes that are moved in a run by steps that do nothing else.
     pub moved_bytes: u64,
     /// The same with every copy.
@@ -81,8 +81,8 @@ pub fn best_watched(
         Some((winner, plan)) => (winner, None, Some(plan)),
         None => compared(&joined, lowering, options, tries, pulse)?,
     };
-    let Joined { graph, choices, vanished, moved_before, moved, .. } = joined.swap_remove(winner);
-    Ok(Best { graph, ordering, choices, vanished, moved_bytes: moved, moved_before, plan })
+    let Joined { graph, choices, elided, moved_before, moved, .. } = joined.swap_remove(winner);
+    Ok(Best { graph, ordering, choices, elided, moved_bytes: moved, moved_before, plan })
 }
 
 /// With which kernels copies to do without are chosen: with those at hand, and, where they know

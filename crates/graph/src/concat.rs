@@ -72,7 +72,7 @@ pub(super) struct Candidate {
     /// The bytes that it would not copy, at the most.
     bytes: u64,
     /// Whether it could take no step.
-    vanishes: bool,
+    elides: bool,
     /// Whether inputs of it could be made in its output while others are copied.
     joins: bool,
     /// Which inputs could.
@@ -94,9 +94,9 @@ impl Candidate {
             Choice::Join(self.node, inputs.map(|(_, input)| *input).collect())
         };
         // All of them together are more than a choice of inputs where the node takes no step then.
-        let most = (1 << count) - u32::from(self.vanishes);
+        let most = (1 << count) - u32::from(self.elides);
         let subsets = (1..most).rev().map(subset);
-        self.vanishes.then_some(Choice::Vanish(self.node)).into_iter().chain(subsets).collect()
+        self.elides.then_some(Choice::Elide(self.node)).into_iter().chain(subsets).collect()
     }
 
     /// Whether a choice is one for it. Inputs are in order and each named once.
@@ -106,7 +106,7 @@ impl Candidate {
         };
         self.node == choice.node()
             && match choice {
-                Choice::Vanish(_) => self.vanishes,
+                Choice::Elide(_) => self.elides,
                 Choice::Join(_, inputs) => self.joins && can(inputs),
                 Choice::Copy(..) => false,
             }
@@ -116,7 +116,7 @@ impl Candidate {
     fn largest(&self) -> Option<Choice> {
         let join = || Choice::Join(self.node, self.inputs.clone());
         let join = self.joins.then(join).filter(|_| !self.inputs.is_empty());
-        if self.vanishes { Some(Choice::Vanish(self.node)) } else { join }
+        if self.elides { Some(Choice::Elide(self.node)) } else { join }
     }
 
     /// One input fewer than all, each in turn.
@@ -164,7 +164,7 @@ fn all_candidates(graph: &Graph, kernels: &Kernels) -> Vec<Candidate> {
 #[must_use]
 pub fn concat_candidates(graph: &Graph, kernels: &Kernels) -> Vec<NodeId> {
     let candidates = all_candidates(graph, kernels);
-    candidates.iter().filter(|candidate| candidate.vanishes).map(|c| c.node).collect()
+    candidates.iter().filter(|candidate| candidate.elides).map(|c| c.node).collect()
 }
 
 /// What nodes and operands must be like to do without copies.
@@ -211,18 +211,18 @@ impl<'g> Rules<'g> {
     fn candidate(&self, node: NodeId) -> Option<Candidate> {
         let Some(parts) = parts(self.graph, node) else {
             let bytes = self.graph.value(self.viewed(node)?).native_size().known()?;
-            let (vanishes, inputs) = (true, Vec::new());
-            return Some(Candidate { node, bytes, vanishes, joins: false, inputs });
+            let (elides, inputs) = (true, Vec::new());
+            return Some(Candidate { node, bytes, elides, joins: false, inputs });
         };
         self.graph.node(node).outputs[0].filter(|output| self.is_plain(*output))?;
         let inputs = self.joinable(&parts);
         let all = inputs.len() == parts.list.len();
-        let vanishes = all && !self.referred[node.index()];
+        let elides = all && !self.referred[node.index()];
         let joins = can_be_left(&parts) && self.graph.execution() == Execution::InOrder;
         let joins = joins && !inputs.is_empty();
         let joined = |index: &usize| parts.list[*index].bytes * parts.rows;
         let bytes = inputs.iter().map(joined).sum();
-        (vanishes || joins).then_some(Candidate { node, bytes, vanishes, joins, inputs })
+        (elides || joins).then_some(Candidate { node, bytes, elides, joins, inputs })
     }
 
     /// The inputs of a concat that can be made in its output.
@@ -343,7 +343,7 @@ pub fn without_concats(
     kernels: &Kernels,
     chosen: &[NodeId],
 ) -> Result<Graph, GraphError> {
-    let choices: Vec<Choice> = chosen.iter().map(|node| Choice::Vanish(*node)).collect();
+    let choices: Vec<Choice> = chosen.iter().map(|node| Choice::Elide(*node)).collect();
     with_choices(graph, kernels, &choices)
 }
 

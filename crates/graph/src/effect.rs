@@ -26,7 +26,7 @@ mod table;
 mod view;
 
 pub use misfit::misfit;
-pub(crate) use partition::{Rows, needs_rows};
+pub(crate) use partition::{OuterAxis, needs_rows};
 pub(crate) use strided::{ConcatPart, ConcatParts, StridedEffect, concat_parts, strided_views};
 pub use table::{InPlace, OpTraits, Partition, Recompute, Views, traits};
 pub(crate) use view::known_views;

@@ -1,12 +1,12 @@
-//! Operators, by families of what they do to memory.
+//! Operators, by classes of what they do to memory.
 //!
 //! The planner never sees an operator: it sees the accesses that [`effect`](crate::effect) derives
-//! from the family. So `relu` and `exp` are the same thing here, and an attribute is kept only if
+//! from the class. So `relu` and `exp` are the same thing here, and an attribute is kept only if
 //! it matters to memory. What a node's operator is called where it comes from is its
-//! [`kind`](crate::graph::Node::kind), by which nothing is decided but which family a name of the text
+//! [`kind`](crate::graph::Node::kind), by which nothing is decided but which class a name of the text
 //! form means ([`Op::from_kind`]).
 
-/// A family of operators.
+/// A class of operators.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// One element in, one element out: `relu`, `exp`, `neg`.
@@ -17,7 +17,7 @@ pub enum Op {
     /// so that the later ones are read when it is no longer what the first was.
     Variadic,
     /// Elements or rows of tensors of the same shape: fused operators, and those in which an element
-    /// depends on its place, or on lots that are drawn. What each row depends on is not known.
+    /// depends on its place, or on random numbers. What each row depends on is not known.
     ByRows,
     /// A condition and two branches, element by element.
     Where,
@@ -140,7 +140,7 @@ impl Cut {
     }
 }
 
-/// The families and the kinds that mean them. The first kind of each is the family's own name.
+/// The classes and the kinds that mean them. The first kind of each is the class's own name.
 const KINDS: [(&str, &[&str]); 39] = [
     (
         "unary",
@@ -257,7 +257,7 @@ const KINDS: [(&str, &[&str]); 39] = [
 ];
 
 impl Op {
-    /// What the family is called in the text form.
+    /// What the class is called in the text form.
     #[must_use]
     pub fn class(&self) -> &'static str {
         match self {
@@ -304,21 +304,21 @@ impl Op {
         }
     }
 
-    /// The family of that name, with attributes still to be filled in.
+    /// The class of that name, with attributes still to be filled in.
     #[must_use]
-    pub fn from_family(name: &str) -> Option<Op> {
+    pub fn from_class(name: &str) -> Option<Op> {
         Op::every().into_iter().find(|op| op.class() == name)
     }
 
-    /// The family that a kind belongs to, in any case of letters: `relu`, `MatMul`, `narrow`.
+    /// The class that a kind belongs to, in any case of letters: `relu`, `MatMul`, `narrow`.
     #[must_use]
     pub fn from_kind(kind: &str) -> Option<Op> {
         let is_kind = |name: &str| name.eq_ignore_ascii_case(kind);
         let row = KINDS.iter().find(|row| is_kind(row.0) || row.1.iter().any(|name| is_kind(name)));
-        row.and_then(|row| Op::from_family(row.0))
+        row.and_then(|row| Op::from_class(row.0))
     }
 
-    /// One op of every family, without attributes.
+    /// One op of every class, without attributes.
     #[must_use]
     pub fn every() -> [Op; 40] {
         [
@@ -373,14 +373,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn families_and_kinds_are_told_apart() {
+    fn classes_and_kinds_are_told_apart() {
         let names =
             KINDS.iter().flat_map(|row| std::iter::once(row.0).chain(row.1.iter().copied()));
         let names: Vec<&str> = names.collect();
         let distinct: BTreeSet<&str> = names.iter().copied().collect();
         assert_eq!(names.len(), distinct.len());
         for op in Op::every() {
-            assert_eq!(Op::from_family(op.class()), Some(op.clone()));
+            assert_eq!(Op::from_class(op.class()), Some(op.clone()));
             let by_kind = if op == Op::Custom { None } else { Some(op.clone()) };
             assert_eq!(Op::from_kind(op.class()), by_kind);
         }

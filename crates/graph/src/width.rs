@@ -8,7 +8,7 @@
 //! is widened. The exception is [`Width::Four`], which means exactly what it says.
 //!
 //! A view and its root are the same bytes, so they have to agree, offsets included. That is not
-//! decided here value by value, but over families of aliases: see [`Policy::of_family`].
+//! decided here value by value, but over alias sets: see [`Policy::of_set`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -109,7 +109,7 @@ impl fmt::Display for UnknownWidth {
 
 impl std::error::Error for UnknownWidth {}
 
-/// What a family of aliases has in common, gathered member by member.
+/// What an alias set has in common, gathered member by member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     dtype: Dtype,
@@ -119,12 +119,12 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// Of a family of one.
+    /// Of an alias set of one.
     pub(crate) fn new(dtype: Dtype, role: Role, native: bool) -> Self {
         Policy { dtype, role, native }
     }
 
-    /// Of two families that turn out to be one: what binds a member binds all. Members of
+    /// Of two alias sets that turn out to be one: what binds a member binds all. Members of
     /// different types share bytes only as they are, so these stay native too.
     pub(crate) fn join(self, other: Policy) -> Policy {
         let param = self.role == Role::Param || other.role == Role::Param;
@@ -135,8 +135,8 @@ impl Policy {
         }
     }
 
-    /// The slot of every element of the family, as a ratio to its native width.
-    pub(crate) fn of_family(self, width: Width) -> Scale {
+    /// The slot of every element of the alias set, as a ratio to its native width.
+    pub(crate) fn of_set(self, width: Width) -> Scale {
         let native = self.dtype.bits();
         let slot = if self.native { native } else { width.bits(self.dtype, self.role) };
         Scale { native, slot }
@@ -156,8 +156,8 @@ impl Scale {
         self.native == self.slot
     }
 
-    /// The bits of a slot, for an element of that type. It is the family's own type, unless the
-    /// family is native.
+    /// The bits of a slot, for an element of that type. It is the alias set's own type, unless the
+    /// alias set is native.
     pub(crate) fn slot_bits(self, dtype: Dtype) -> u64 {
         if self.is_native() { dtype.bits() } else { self.slot }
     }
@@ -213,23 +213,23 @@ mod tests {
     }
 
     #[test]
-    fn what_binds_a_member_binds_the_family() {
+    fn what_binds_a_member_binds_the_set() {
         let half = Policy::new(Dtype::F16, Role::Temporary, false);
         let exempt = Policy::new(Dtype::F16, Role::Temporary, true);
         let byte = Policy::new(Dtype::U8, Role::Temporary, false);
-        assert_eq!(half.of_family(Width::Four).slot_bits(Dtype::F16), 32);
-        assert!(half.join(exempt).of_family(Width::Four).is_native());
-        let mixed = half.join(byte).of_family(Width::Four);
+        assert_eq!(half.of_set(Width::Four).slot_bits(Dtype::F16), 32);
+        assert!(half.join(exempt).of_set(Width::Four).is_native());
+        let mixed = half.join(byte).of_set(Width::Four);
         assert_eq!((mixed.slot_bits(Dtype::F16), mixed.slot_bits(Dtype::U8)), (16, 8));
         let param = half.join(Policy::new(Dtype::F16, Role::Param, false));
-        assert!(param.of_family(Width::ParamsNative).is_native());
+        assert!(param.of_set(Width::ParamsNative).is_native());
     }
 
     #[test]
     fn offsets_go_by_elements() {
-        let half = Policy::new(Dtype::F16, Role::Temporary, false).of_family(Width::Four);
+        let half = Policy::new(Dtype::F16, Role::Temporary, false).of_set(Width::Four);
         assert_eq!(half.offset(6), Some(12));
-        let nibble = Policy::new(Dtype::I4, Role::Temporary, false).of_family(Width::Four);
+        let nibble = Policy::new(Dtype::I4, Role::Temporary, false).of_set(Width::Four);
         assert_eq!(nibble.offset(3), Some(24));
         assert_eq!(half.offset(u64::MAX), None);
     }

@@ -43,7 +43,7 @@ fn inputs_are_made_in_their_places() {
          y: u8[192] = concat{axis=0}(a, b)\nz: u8[64] = custom \"z\"(y)\noutput z\n",
     );
     let joined = joined(&graph);
-    assert_eq!(names(&graph, &joined.vanished), ["y"]);
+    assert_eq!(names(&graph, &joined.elided), ["y"]);
     assert_eq!((joined.moved_before, joined.moved), (192, 0));
     // Parts and whole at once; then only the whole, and what is made of it.
     assert_eq!((arena(&graph), arena(&joined.graph)), (384, 256));
@@ -61,7 +61,7 @@ fn a_copy_is_left_out_where_that_changes_nothing_of_the_arena() {
     let tries = Tries { order: None, join: true };
     let best = best(&graph, &LoweringOptions::default(), &Options::default(), tries);
     let best = best.expect("sizes are known");
-    assert_eq!(names(&graph, &best.vanished), ["y"]);
+    assert_eq!(names(&graph, &best.elided), ["y"]);
     assert_eq!((best.moved_before, best.moved_bytes), (128, 0));
 }
 
@@ -75,19 +75,19 @@ fn a_concat_of_what_lies_in_a_row_is_a_view() {
          abcd: u8[256] = concat{axis=0}(a, b, c, d)\nz: u8[64] = custom \"z\"(abcd)\noutput z\n",
     );
     let joined = joined(&graph);
-    assert_eq!(names(&graph, &joined.vanished), ["abcd", "abc", "ab"]);
+    assert_eq!(names(&graph, &joined.elided), ["abcd", "abc", "ab"]);
     assert_eq!((joined.moved_before, joined.moved), (576, 0));
     assert_eq!((arena(&graph), arena(&joined.graph)), (512, 320));
 }
 
 #[test]
-fn concats_of_concats_vanish_too() {
+fn concats_of_concats_are_elided_too() {
     let graph = parsed(
         "a: u8[64] = custom \"a\"(x)\nb: u8[64] = custom \"b\"(x)\n\
          ab: u8[128] = concat{axis=0}(a, b)\nc: u8[64] = custom \"c\"(x)\n\
          cab: u8[192] = concat{axis=0}(c, ab)\nz: u8[64] = custom \"z\"(cab)\noutput z\n",
     );
-    assert_eq!(names(&graph, &joined(&graph).vanished), ["cab", "ab"]);
+    assert_eq!(names(&graph, &joined(&graph).elided), ["cab", "ab"]);
     assert_eq!(arena(&joined(&graph).graph), 256);
 }
 
@@ -98,7 +98,7 @@ fn an_input_can_be_an_output_of_the_graph() {
          y: u8[128] = concat{axis=0}(a, b)\nz: u8[64] = custom \"z\"(y)\noutput a, z\n",
     );
     let joined = joined(&graph);
-    assert_eq!(names(&graph, &joined.vanished), ["y"]);
+    assert_eq!(names(&graph, &joined.elided), ["y"]);
     // The output outlives the rest of y, in its bytes.
     assert_eq!((arena(&graph), arena(&joined.graph)), (256, 192));
 }
@@ -149,7 +149,7 @@ fn two_concats_do_not_get_the_same_value() {
          ab: u8[128] = concat{axis=0}(a, b)\nca: u8[128] = concat{axis=0}(c, a)\noutput ab, ca\n",
     );
     let joined = joined(&graph);
-    assert_eq!(joined.vanished.len(), 1);
+    assert_eq!(joined.elided.len(), 1);
     // Of the other, the input that is its own is made in its place.
     assert_eq!((joined.choices.len(), joined.moved_before, joined.moved), (2, 256, 64));
 }
@@ -215,7 +215,7 @@ fn run(graph: &Graph) -> Vec<Vec<u64>> {
 #[test]
 fn random_graphs_without_copies_do_the_same() {
     let mut rng = Rng::new(1);
-    let (mut vanished, mut smaller) = (0, 0);
+    let (mut elided, mut smaller) = (0, 0);
     for _ in 0..600 {
         let graph = random(&mut rng);
         let expected = run(&graph);
@@ -229,8 +229,8 @@ fn random_graphs_without_copies_do_the_same() {
         assert_eq!(run(&joined.graph), expected);
         assert_eq!(joined.moved, moved_bytes(&joined.graph, &Kernels::default()));
         assert!(joined.moved <= joined.moved_before);
-        vanished += joined.vanished.len();
+        elided += joined.elided.len();
         smaller += usize::from(arena(&joined.graph) < arena(&graph));
     }
-    assert!(vanished > 500 && smaller > 100, "{vanished} {smaller}");
+    assert!(elided > 500 && smaller > 100, "{elided} {smaller}");
 }

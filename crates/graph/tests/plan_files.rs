@@ -291,7 +291,7 @@ fn concats_are_joined_in_the_order_in_which_they_were_taken() {
     let lowering = LoweringOptions::default();
     let joined = join_concats(&graph, &lowering, &Options::default());
     let names: Vec<&str> =
-        joined.vanished.iter().map(|node| graph.node(*node).name.as_str()).collect();
+        joined.elided.iter().map(|node| graph.node(*node).name.as_str()).collect();
     // The larger is first: what is in the other lies in a row in it already.
     assert_eq!(names, ["abc", "ab"]);
     let told =

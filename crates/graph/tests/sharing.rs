@@ -338,7 +338,7 @@ fn choices(graph: &Graph, node: NodeId) -> Vec<Vec<Choice>> {
         let subsets = 1..1u32 << graph.node(node).inputs.len();
         let inputs = |bits: u32| (0..32).filter(|at| bits >> at & 1 == 1).collect();
         let choices = subsets.map(|bits| Choice::Join(node, inputs(bits)));
-        return vec![choices.chain([Choice::Vanish(node)]).collect()];
+        return vec![choices.chain([Choice::Elide(node)]).collect()];
     }
     let outputs = 0..graph.node(node).outputs.len();
     let copy = |output: usize| vec![Choice::Copy(node, output)];

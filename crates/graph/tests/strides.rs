@@ -55,7 +55,7 @@ const INNER: &str = "a: u8[4, 16] = custom \"a\"(x)\nb: u8[4, 48] = custom \"b\"
 fn parts_of_an_inner_axis_are_made_in_their_places() {
     let graph = parsed(INNER);
     let joined = joined(&graph);
-    assert_eq!(names(&graph, &joined.vanished), ["y"]);
+    assert_eq!(names(&graph, &joined.elided), ["y"]);
     assert_eq!((joined.moved_before, joined.moved), (256, 0));
     // Parts and whole at once; then only the whole, and what is made of it.
     assert_eq!((arena(&graph), arena(&joined.graph)), (512, 320));
@@ -99,14 +99,14 @@ fn rows_stay_whole_in_another_shape() {
     };
     let graph = heads("2, 2, 4, 16");
     let joined = self::joined(&graph);
-    assert_eq!(names(&graph, &joined.vanished), ["parts"]);
+    assert_eq!(names(&graph, &joined.elided), ["parts"]);
     let h = graph.value_by_name("h").expect("a value");
     let rows = Some(Strided { bytes: 64, stride: 192 });
     assert_eq!(joined.graph.aliases(&strided()).resolve(h).rows, rows);
     assert_eq!((arena(&graph), arena(&joined.graph)), (1536, 832));
     // In eight rows of 32 the four of 64 are no longer to be seen.
     for shape in ["8, 32", "256"] {
-        assert_eq!(self::joined(&heads(shape)).vanished, [], "{shape}");
+        assert_eq!(self::joined(&heads(shape)).elided, [], "{shape}");
     }
 }
 
@@ -118,7 +118,7 @@ fn a_dense_block_of_inner_axes_is_one_value() {
          abc: u8[4, 48] = concat{axis=1}(a, b, c)\nz: u8[64] = custom \"z\"(abc)\noutput z\n",
     );
     let joined = joined(&graph);
-    assert_eq!(names(&graph, &joined.vanished), ["abc", "ab"]);
+    assert_eq!(names(&graph, &joined.elided), ["abc", "ab"]);
     let abc = graph.value_by_name("abc").expect("a value");
     let rows = Some(Strided { bytes: 32, stride: 48 });
     assert_eq!(view(&joined.graph, "ab"), Some(View { of: abc, offset: 0, rows }));
@@ -133,7 +133,7 @@ fn splits_slices_and_repetitions_of_inner_axes_are_views() {
          y: u8[256] = custom \"attend\"(q, k, v)\noutput y\n",
     );
     let joined = joined(&graph);
-    assert_eq!(names(&graph, &joined.vanished), ["parts"]);
+    assert_eq!(names(&graph, &joined.elided), ["parts"]);
     assert_eq!((joined.moved_before, joined.moved), (768, 0));
     assert_eq!((arena(&graph), arena(&joined.graph)), (1536, 1024));
 
@@ -144,7 +144,7 @@ fn splits_slices_and_repetitions_of_inner_axes_are_views() {
          z: u8[64] = custom \"z\"(many, y)\noutput z\n",
     );
     let joined = self::joined(&graph);
-    assert_eq!(names(&graph, &joined.vanished), ["many", "s"]);
+    assert_eq!(names(&graph, &joined.elided), ["many", "s"]);
     let small = graph.value_by_name("small").expect("a value");
     let rows = Some(Strided { bytes: 64, stride: 0 });
     assert_eq!(view(&joined.graph, "many"), Some(View { of: small, offset: 0, rows }));
@@ -289,7 +289,7 @@ fn run(graph: &Graph) -> (Vec<Vec<u64>>, usize) {
 #[test]
 fn random_graphs_in_rows_do_the_same() {
     let mut rng = Rng::new(7);
-    let (mut in_rows, mut vanished, mut smaller) = (0, 0, 0);
+    let (mut in_rows, mut elided, mut smaller) = (0, 0, 0);
     for _ in 0..400 {
         let graph = random(&mut rng);
         let (expected, _) = run(&graph);
@@ -309,8 +309,8 @@ fn random_graphs_in_rows_do_the_same() {
         assert_eq!(joined.moved, moved_bytes(&joined.graph, &kernels));
         assert!(joined.moved <= joined.moved_before);
         assert!(arena(&joined.graph) <= arena(&graph));
-        vanished += joined.vanished.len();
+        elided += joined.elided.len();
         smaller += usize::from(arena(&joined.graph) < arena(&graph));
     }
-    assert!(in_rows > 500 && vanished > 200 && smaller > 50, "{in_rows} {vanished} {smaller}");
+    assert!(in_rows > 500 && elided > 200 && smaller > 50, "{in_rows} {elided} {smaller}");
 }

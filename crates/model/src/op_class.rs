@@ -1,4 +1,4 @@
-//! From what a node computes to what it does to memory: the family of every operator.
+//! From what a node computes to what it does to memory: the class of every operator.
 
 use plimsoll_graph::effect::Kept;
 use plimsoll_graph::{Cut, Dim, Fact, Int, Op, Shape};
@@ -7,9 +7,9 @@ use crate::model::{Cumulate, Custom, Effects, Operator};
 use crate::rules::Inputs;
 use crate::rules::parts::followed_part;
 
-/// The family of an operator on operands of which that is known.
+/// The class of an operator on operands of which that is known.
 ///
-/// Where a family's attributes do not follow from what is known, a family takes its place that
+/// Where a class's attributes do not follow from what is known, a class takes its place that
 /// shares less.
 pub(super) fn op_class(operator: &Operator, inputs: &Inputs<'_>, outputs: &[Option<&Fact>]) -> Op {
     match operator {

@@ -140,7 +140,7 @@ impl Attempt {
         let bytes = |value: ValueId| reserved(validated, value, options);
         let alias_sets = &self.sharing.alias_sets;
         let taken = alias_sets.took_over.iter().enumerate();
-        // Two families that became one may keep bytes between them.
+        // Two alias sets that became one may keep bytes between them.
         alias_sets.coalesced == 0
             && taken
                 .filter_map(|(output, input)| Some((ValueId::new(output), (*input)?)))

@@ -304,7 +304,7 @@ fn takes(spec: &BankSpec, request: &Request) -> bool {
     spec.takes(request.role) && caps.iter().flatten().all(|cap| request.buffer.size <= *cap)
 }
 
-/// Why there is no plan: what is left over when every bank is full.
+/// Why there is no plan: what is unplaced when every bank is full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NoRoom {
@@ -357,7 +357,7 @@ impl fmt::Display for NoRoom {
     }
 }
 
-/// What is to be said when these items are left over.
+/// The reason to report when these requests are unplaced.
 pub(crate) fn no_room(
     validated: &ValidatedProgram<'_>,
     requests: &[Request],

@@ -1,14 +1,14 @@
 //! Which outputs take over the bytes of an input in place.
 //!
-//! Values that are the same storage form a *family*: a root with its views, whatever took over its
-//! bytes, whatever took over theirs, and so on. An output joins the family of an input where the
+//! Values that are the same storage form a *alias set*: a root with its views, whatever took over its
+//! bytes, whatever took over theirs, and so on. An output joins the alias set of an input where the
 //! step declares that it may (or must), the bytes that it would take are needed by nobody else any
 //! more, they are ours to give, and it fits. What is left of the input behind a smaller output is
 //! free, since needs are by bytes. An output that shares its storage with others already, as a part
-//! of a concat does, brings them with it: two families become one, see [`merge`].
+//! of a concat does, brings them with it: two alias sets become one, see [`merge`].
 //!
 //! Refusing is always allowed, except where the program says *must*; [`Policy`] says how much is
-//! refused. Cost: O(overwrites × needs of a family that are still open), where outputs are alone.
+//! refused. Cost: O(overwrites × needs of an alias set that are still open), where outputs are alone.
 
 mod merge;
 
@@ -28,7 +28,7 @@ use crate::validate::{Fault, ProgramError, ValidatedProgram};
 pub(crate) enum Policy {
     /// Whatever may.
     Any,
-    /// Only by outputs that share their storage with nobody yet: no two families become one.
+    /// Only by outputs that share their storage with nobody yet: no two alias sets become one.
     Alone,
     /// Only where input and output are equally large: nothing is held back for a smaller output.
     SameSize,
@@ -36,19 +36,19 @@ pub(crate) enum Policy {
     Must,
 }
 
-/// The families, and what they need.
+/// The alias sets, and what they need.
 pub(crate) struct AliasSets {
-    /// The head of each root's family, and where in it the root begins; by value.
+    /// The head of each root's alias set, and where in it the root begins; by value.
     pub(crate) member: Vec<(ValueId, u64)>,
     /// Whose bytes each root took over; by value.
     pub(crate) took_over: Vec<Option<ValueId>>,
-    /// What each family needs; by head.
+    /// What each alias set needs; by head.
     pub(crate) live_spans: Vec<Vec<LiveSpan>>,
-    /// How often two families became one.
+    /// How often two alias sets became one.
     pub(crate) coalesced: usize,
-    /// The roots of each family but for the head; by head.
+    /// The roots of each alias set but for the head; by head.
     joined: Vec<Vec<ValueId>>,
-    /// What the first byte of each family is a multiple of; by head.
+    /// What the first byte of each alias set is a multiple of; by head.
     pub(crate) align: Vec<u64>,
 }
 
@@ -92,7 +92,7 @@ struct Deciding<'a, 'p> {
     options: &'a Options,
     policy: Policy,
     alias_sets: AliasSets,
-    /// The needs of each family that may not be over when somebody joins it next; by head.
+    /// The needs of each alias set that may not be over when somebody joins it next; by head.
     open: Vec<Vec<usize>>,
     /// The earliest moment at which an output of this step or a later one begins; by step.
     horizon: Vec<Point>,
@@ -125,7 +125,7 @@ impl Deciding<'_, '_> {
         let in_step = begin >= Point::writes(self.validated.position[step.index()])
             && (overwrite.must || is_written_as_itself(step, output, live_spans));
         let free = self.open[head.index()].iter().map(|i| &alias_set[*i]).all(|live_span| {
-            // Out of order nobody can say which bytes are needed first: the whole family counts,
+            // Out of order nobody can say which bytes are needed first: the whole alias set counts,
             // and over in the schedule is not over.
             let apart = live_span.live.end <= begin || live_span.live.start >= end;
             let apart = in_order && (!live_span.span.meets(span) || apart);
@@ -144,7 +144,7 @@ impl Deciding<'_, '_> {
         free
     }
 
-    /// The bytes of the family that the output would take, if everything but time allows it.
+    /// The bytes of the alias set that the output would take, if everything but time allows it.
     fn target(&self, overwrite: &Overwrite) -> Option<Span> {
         let Overwrite { output, input, must } = *overwrite;
         let (out, into) =
@@ -185,7 +185,7 @@ impl Deciding<'_, '_> {
             && sets.joined[value.index()].is_empty()
     }
 
-    /// The family of a value, and where in it the value begins.
+    /// The alias set of a value, and where in it the value begins.
     fn place_of(&self, value: ValueId) -> (ValueId, u64) {
         let rooted = self.validated.roots[value.index()];
         let (head, at) = self.alias_sets.member[rooted.root.index()];
@@ -267,7 +267,7 @@ fn is_written_as_itself(step: StepId, output: ValueId, live_spans: &[LiveSpan]) 
     writes.all(|t| t.step != step || t.kind == AccessKind::Read || t.value == output)
 }
 
-/// The moment from which on a family's bytes are needed, and until when.
+/// The moment from which on an alias set's bytes are needed, and until when.
 pub(crate) fn hull(live_spans: &[LiveSpan]) -> Option<(Point, Point)> {
     let start = live_spans.iter().map(|n| n.live.start).min()?;
     let end = live_spans.iter().map(|n| n.live.end).max()?;

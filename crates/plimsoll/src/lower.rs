@@ -1,6 +1,6 @@
-//! From families and scratch memory to the packer's rectangles.
+//! From alias sets and scratch memory to the packer's rectangles.
 //!
-//! Points become times. Where only a part of a family's bytes is needed for a while, or none, the
+//! Points become times. Where only a part of an alias set's bytes is needed for a while, or none, the
 //! rectangle has a gap, in which it is as large as the part from the first to the last byte that is
 //! needed; what is not needed in between is a hole, which the packer cannot use. Where steps do not
 //! run in order there are neither, and pairs that no order keeps apart are listed as conflicts beside
@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use plimsoll_pack::dense::BitMatrix;
 use plimsoll_pack::{Conflicts, Gap, Life, Span};
 
 use crate::assignment::Assignment;
@@ -36,13 +37,13 @@ pub(crate) struct Request {
 /// What is placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// The family of that head.
+    /// The alias set of that head.
     AliasSet(ValueId),
     /// The scratch memory of that step.
     Scratch(StepId),
 }
 
-/// Everything that is to be placed, families first.
+/// Everything that is to be placed, alias sets first.
 pub(crate) fn requests(
     validated: &ValidatedProgram<'_>,
     assignments: &[Assignment],
@@ -77,7 +78,7 @@ pub(crate) fn requests(
     requests
 }
 
-/// The bytes and the alignment of every family; by head.
+/// The bytes and the alignment of every alias set; by head.
 fn sizes(
     validated: &ValidatedProgram<'_>,
     assignments: &[Assignment],
@@ -98,10 +99,10 @@ fn sizes(
     sizes
 }
 
-/// A root as a part of a family: where it begins, and when its bytes are live.
+/// A root as a part of an alias set: where it begins, and when its bytes are live.
 type SetMember<'l> = (u64, &'l [LiveBytes]);
 
-/// The roots of every family; by head.
+/// The roots of every alias set; by head.
 fn members<'l>(
     validated: &ValidatedProgram<'_>,
     liveness: &'l Liveness,
@@ -216,7 +217,7 @@ impl Counted {
     }
 }
 
-/// How many bytes of a family are needed, from each moment at which that changes. O(n log n) for n
+/// How many bytes of an alias set are needed, from each moment at which that changes. O(n log n) for n
 /// stretches of live bytes.
 fn needed(members: &[SetMember<'_>]) -> Vec<(Point, u64)> {
     let shifted = |(at, bytes): &SetMember<'_>| {
@@ -292,7 +293,7 @@ fn covered(live_spans: &[LiveSpan], live: LiveRange, whole: Span) -> bool {
     until >= live.end
 }
 
-/// The steps that may touch a family first, and those with which it may be over.
+/// The steps that may touch an alias set first, and those with which it may be over.
 fn ends(
     validated: &ValidatedProgram<'_>,
     live_spans: &[LiveSpan],
@@ -327,10 +328,10 @@ pub(crate) fn conflicts(
 ) -> Option<Conflicts> {
     let order = validated.order.as_ref()?;
     // By item: the steps (by position) that begin only once the item is over.
-    let words = validated.steps().div_ceil(64);
-    let mut free_after: Vec<Vec<u64>> = Vec::with_capacity(requests.len());
-    for request in requests {
-        let mut bits = vec![u64::MAX; words];
+    let mut free_after = BitMatrix::new(requests.len(), validated.steps());
+    for (index, request) in requests.iter().enumerate() {
+        let bits = free_after.row_mut(index);
+        bits.fill(u64::MAX);
         for last in &request.lasts {
             match last {
                 Some(last) => {
@@ -340,13 +341,9 @@ pub(crate) fn conflicts(
                 None => bits.fill(0),
             }
         }
-        free_after.push(bits);
     }
     let gives_to = |a: usize, b: usize| {
-        let has = |step: &StepId| {
-            let position = validated.position[step.index()];
-            free_after[a][position / 64] >> (position % 64) & 1 == 1
-        };
+        let has = |step: &StepId| free_after.contains(a, validated.position[step.index()]);
         !requests[b].firsts.is_empty() && requests[b].firsts.iter().all(has)
     };
     let mut conflicts = Conflicts::new(requests.len() + obstacles);

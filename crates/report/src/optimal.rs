@@ -50,7 +50,7 @@ impl OptimalFor {
         }
     }
 
-    /// The same as a sentence for who has never heard of it.
+    /// The same as a sentence for a reader who does not know the term.
     pub(crate) fn in_full(self) -> &'static str {
         match self {
             OptimalFor::Order => "no arena is smaller with this order and this sharing",

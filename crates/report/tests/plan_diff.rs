@@ -47,7 +47,7 @@ fn a_plan_differs_from_itself_in_nothing() {
     let diff = diff(&text, &text);
     assert!(diff.same);
     let equal = diff.totals.iter().all(|total| !total.change.is_any());
-    assert!(equal && diff.told.is_empty() && diff.banks.is_empty() && diff.order.is_same());
+    assert!(equal && diff.recorded.is_empty() && diff.banks.is_empty() && diff.order.is_same());
     assert_eq!((diff.values.common, diff.values.changed.len()), (5, 0));
     assert_eq!((diff.peak.entered.len(), diff.peak.left.len()), (0, 0));
     assert_eq!(diff.peak.before, diff.peak.after);

@@ -21,18 +21,18 @@ const BELIEVED: [(&str, Option<&str>); 9] = [
 ];
 
 /// The options of a plan without those that have to be believed.
-pub(crate) fn decisions(told: &Recorded) -> Recorded {
+pub(crate) fn decisions(recorded: &Recorded) -> Recorded {
     let is_decision = |key: &str| BELIEVED.iter().all(|(believed, _)| *believed != key);
-    let decided = told.iter().filter(|(key, _)| is_decision(key));
+    let decided = recorded.iter().filter(|(key, _)| is_decision(key));
     decided.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 impl ModelArgs {
     /// What a plan tells and these arguments do not say, as far as it is not the default.
-    pub(crate) fn taken(&self, told: &Recorded) -> Map<String, Value> {
+    pub(crate) fn taken(&self, recorded: &Recorded) -> Map<String, Value> {
         let mut taken = Map::new();
         for (key, default) in BELIEVED {
-            let Some(value) = told.get(key).filter(|_| !self.says(key)) else { continue };
+            let Some(value) = recorded.get(key).filter(|_| !self.says(key)) else { continue };
             let value = self.rest(key, value);
             let is_nothing = match &value {
                 Value::Object(object) => object.is_empty(),
@@ -60,13 +60,13 @@ impl ModelArgs {
     }
 
     /// What is told of dims and shapes that the arguments do not bind.
-    fn rest(&self, key: &str, told: &Value) -> Value {
-        match told {
+    fn rest(&self, key: &str, recorded: &Value) -> Value {
+        match recorded {
             Value::Object(object) if key == "dims" || key == "input_shapes" => {
                 let open = object.iter().filter(|(name, _)| !self.dims.binds(key, name));
                 open.map(|(name, value)| (name.clone(), value.clone())).collect()
             }
-            told => told.clone(),
+            recorded => recorded.clone(),
         }
     }
 }

@@ -150,7 +150,7 @@ impl PlannedProgram {
 
 fn recorded(choices: &ChoiceArgs, options: &Options, order: Order) -> Recorded {
     let mut recorded = Recorded::new();
-    choices.tell(options, &mut recorded);
+    choices.record(options, &mut recorded);
     let order = order.to_possible_value().map(|value| value.get_name().to_owned());
     recorded.insert("order".to_owned(), json!(order));
     recorded

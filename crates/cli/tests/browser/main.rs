@@ -123,8 +123,8 @@ fn the_mouse_finds_what_is_there() {
     browser.click(x, y);
     assert_eq!(selected(&mut browser), "stem.p");
     let story = browser.text("#details dl");
-    for told in ["MaxPool", "f32[1, 16, 16, 16]", "stem.pool", "steps 3 to 7", "before it"] {
-        assert!(story.contains(told), "{told}: {story}");
+    for recorded in ["MaxPool", "f32[1, 16, 16, 16]", "stem.pool", "steps 3 to 7", "before it"] {
+        assert!(story.contains(recorded), "{recorded}: {story}");
     }
     assert!(browser.text("#said").starts_with("stem.p, MaxPool, 16 KiB"));
     // The wheel goes in where the mouse is, so the same value stays below it.
@@ -510,7 +510,7 @@ fn a_plan_of_nothing_is_a_page_too() {
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
-fn told(name: &str) -> Option<String> {
+fn recorded(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
@@ -519,15 +519,15 @@ fn told(name: &str) -> Option<String> {
 #[test]
 #[ignore = "takes a picture, see tools/map/screenshot"]
 fn picture() {
-    let (Some(page), Some(picture)) = (told("MAP_PAGE"), told("MAP_PICTURE")) else {
+    let (Some(page), Some(picture)) = (recorded("MAP_PAGE"), recorded("MAP_PICTURE")) else {
         panic!("MAP_PAGE and MAP_PICTURE name two files")
     };
     let mut browser = Browser::start("picture").expect("a browser");
-    let asked = told("MAP_SCREEN").unwrap_or_default();
+    let asked = recorded("MAP_SCREEN").unwrap_or_default();
     browser.show_on(screen(&asked));
     let page = fs::canonicalize(page).expect("a page");
-    browser.open(&page, &told("MAP_FRAGMENT").unwrap_or_default());
-    if let Some(script) = told("MAP_SCRIPT") {
+    browser.open(&page, &recorded("MAP_FRAGMENT").unwrap_or_default());
+    if let Some(script) = recorded("MAP_SCRIPT") {
         browser.eval(&script);
         browser.frame();
     }

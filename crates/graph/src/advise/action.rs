@@ -1,6 +1,6 @@
 //! What can be done about an arena, and what that costs.
 
-use plimsoll::advise::Change;
+use plimsoll::advise::PlanChange;
 use plimsoll::{Overwrite, ValueId};
 
 use super::{Variant, half, recompute, split};
@@ -12,7 +12,7 @@ use crate::graph::{Graph, Kernels, Node, NodeId, Preset};
 #[non_exhaustive]
 pub enum Action {
     /// Plan the same graph in another way.
-    Plan(Change),
+    Plan(PlanChange),
     /// Let these nodes, of which nobody knows it, work in place.
     InPlaceAt(Vec<(NodeId, Overwrite)>),
     /// Read and write strided rows, so that parts of inner axes are no copies.
@@ -68,8 +68,8 @@ impl Action {
                 change.apply(&mut request);
                 (case.options, case.tries.order) = (request.options, request.order);
                 match change {
-                    Change::InPlace => case.lowering.kernels = Kernels::new(Preset::Standard),
-                    Change::SecondBank(_) => case.spills = true,
+                    PlanChange::InPlace => case.lowering.kernels = Kernels::new(Preset::Standard),
+                    PlanChange::SecondBank(_) => case.spills = true,
                     _ => {}
                 }
             }
@@ -97,23 +97,26 @@ impl Action {
     #[must_use]
     pub fn rank(&self) -> u8 {
         match self {
-            Action::Plan(Change::Order) => 0,
+            Action::Plan(PlanChange::Order) => 0,
             Action::JoinConcats => 1,
-            Action::Plan(Change::SecondBank(_)) => u8::MAX,
-            Action::Plan(change) => 1 + change.rank(), // from 2 on
-            Action::Strided => 20,
-            Action::InPlaceAt(_) => 21,
-            Action::Recompute { .. } => 22,
-            Action::Split { .. } => 23,
-            Action::Half(_) => 24,
-            Action::Smaller(_) => 25,
+            Action::Plan(PlanChange::SecondBank(_)) => 14,
+            Action::Plan(change) => 1 + change.rank(), // from 2 to 7
+            Action::Strided => 8,
+            Action::InPlaceAt(_) => 9,
+            Action::Recompute { .. } => 10,
+            Action::Split { .. } => 11,
+            Action::Half(_) => 12,
+            Action::Smaller(_) => 13,
         }
     }
 
     /// Whether a run computes what it did before, all of it, in one arena.
     #[must_use]
     pub fn keeps_result(&self) -> bool {
-        !matches!(self, Action::Half(_) | Action::Smaller(_) | Action::Plan(Change::SecondBank(_)))
+        !matches!(
+            self,
+            Action::Half(_) | Action::Smaller(_) | Action::Plan(PlanChange::SecondBank(_))
+        )
     }
 
     /// Whether it changes the graph, so that ids are others afterwards.
@@ -141,11 +144,11 @@ impl Action {
         let graph = &before.case.graph;
         match self {
             Action::JoinConcats => Cost::Nothing,
-            Action::Plan(Change::OutputsOutside) => {
+            Action::Plan(PlanChange::OutputsOutside) => {
                 let bytes = |value: &ValueId| graph.value(*value).native_size().known();
                 Cost::BytesElsewhere(graph.outputs().iter().filter_map(bytes).sum())
             }
-            Action::Plan(Change::SecondBank(_)) => Cost::BytesElsewhere(after.spilled_bytes()),
+            Action::Plan(PlanChange::SecondBank(_)) => Cost::BytesElsewhere(after.spilled_bytes()),
             Action::Plan(change) if change.asks_for_kernels() => Cost::Kernels,
             Action::Plan(_) => Cost::Nothing,
             Action::Strided | Action::InPlaceAt(_) => Cost::Kernels,

@@ -5,7 +5,7 @@
 //! keep the result; those that change it come into question where nothing else fits. What was found
 //! is freed of actions that turn out not to be needed.
 
-use plimsoll::advise::Change;
+use plimsoll::advise::PlanChange;
 use plimsoll::{BankSpec, NoRoom, PlanError};
 
 use super::{Action, Cost, Variant, Watch, candidates, promising, taken};
@@ -109,7 +109,7 @@ fn grown(
     actions.retain(|action| {
         let keeps = action.keeps_result() || !keep_result;
         // A longer search takes minutes each time: it is advised, and not built upon.
-        keeps && !matches!(action, Action::Plan(Change::SecondBank(_) | Change::Effort))
+        keeps && !matches!(action, Action::Plan(PlanChange::SecondBank(_) | PlanChange::Effort))
     });
     let actions = promising(&set.settled, variants, actions, watch).into_iter().take(MOST_TRIED);
     actions
@@ -163,7 +163,7 @@ fn refusal(settled: &PlannedGraph, lowest: Reached, variants: &[Variant], budget
     let best = &lowest.settled;
     let ordering = best.best.ordering.as_ref();
     let any_order = ordering.map(|ordering| ordering.schedule.arena_bound_bytes);
-    let second = Action::Plan(Change::SecondBank(budget)).apply(&settled.case, variants);
+    let second = Action::Plan(PlanChange::SecondBank(budget)).apply(&settled.case, variants);
     let second = second.filter(|_| settled.case.options.banks.is_empty());
     let second = second.and_then(|case| case.plan().ok());
     Refusal {

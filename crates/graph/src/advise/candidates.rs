@@ -1,6 +1,6 @@
 //! What is worth a try, given a plan and its peak.
 
-use plimsoll::advise::Change;
+use plimsoll::advise::PlanChange;
 use plimsoll::explain::{Alive, Peak, Why, account, alive, peaks};
 use plimsoll::{Execution, Overwrite, Program, StepId, ValueId};
 
@@ -35,7 +35,7 @@ pub(super) fn all(settled: &PlannedGraph, variants: &[Variant]) -> Vec<Action> {
     actions.extend(moment.recomputed());
     actions.extend(moment.split());
     actions.extend(moment.halved());
-    let second = Change::second_bank(&settled.case.options, settled.arena_bytes());
+    let second = PlanChange::second_bank(&settled.case.options, settled.arena_bytes());
     actions.extend(second.map(Action::Plan));
     actions
 }
@@ -75,10 +75,10 @@ fn by_options(settled: &PlannedGraph, program: &ScheduledGraph<'_>) -> Vec<Actio
     let (case, kernels) = (&settled.case, &settled.case.lowering.kernels);
     let is_best = settled.plan.derivation.optimal
         && settled.best.ordering.as_ref().is_none_or(|o| o.schedule.is_settled);
-    let mut changes = Change::of(program, &case.request(), is_best);
+    let mut changes = PlanChange::of(program, &case.request(), is_best);
     let in_place = kernels.overwrites() && kernels.no_overwrites.is_empty();
-    if !in_place && !changes.contains(&Change::InPlace) {
-        changes.push(Change::InPlace);
+    if !in_place && !changes.contains(&PlanChange::InPlace) {
+        changes.push(PlanChange::InPlace);
     }
     let mut actions: Vec<Action> = changes.into_iter().map(Action::Plan).collect();
     if kernels.preset == Preset::Standard && program.execution() == Execution::InOrder {

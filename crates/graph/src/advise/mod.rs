@@ -18,7 +18,7 @@ use std::ops::ControlFlow;
 
 pub use action::{Action, Cost};
 pub use budget::{Fit, Reached, Refusal, fit};
-use plimsoll::advise::Change;
+use plimsoll::advise::PlanChange;
 
 use crate::driver::{Case, PlannedGraph};
 use crate::graph::Graph;
@@ -76,7 +76,7 @@ pub fn advise(settled: &PlannedGraph, variants: &[Variant], watch: &mut Watch<'_
     }
     advice.retain(|advice| advice.saved_bytes.saturating_mul(WORTH) >= settled.arena_bytes());
     // A second bank does not save anything: it takes it elsewhere.
-    let moves = |action: &Action| matches!(action, Action::Plan(Change::SecondBank(_)));
+    let moves = |action: &Action| matches!(action, Action::Plan(PlanChange::SecondBank(_)));
     let key = |a: &Advice| (moves(&a.action), std::cmp::Reverse(a.saved_bytes), a.action.rank());
     advice.sort_by_key(key);
     without_twins(advice)
@@ -106,7 +106,7 @@ fn promising(
             break;
         }
         let arena = match (&action, action.apply(&settled.case, variants)) {
-            (Action::Plan(Change::Effort), Some(_)) => Some(0),
+            (Action::Plan(PlanChange::Effort), Some(_)) => Some(0),
             (_, Some(case)) => quick(case).filter(|arena| before.is_none_or(|b| *arena < b)),
             (_, None) => None,
         };

@@ -12,7 +12,7 @@
 use plimsoll::{Execution, Role, ValueId};
 
 use super::draft::{Draft, is_plain};
-use crate::effect::{Rows, needs_rows};
+use crate::effect::{OuterAxis, needs_rows};
 use crate::graph::{Graph, Node, NodeId, Value};
 use crate::op::{Cut, Op};
 use crate::shape::Shape;
@@ -58,8 +58,8 @@ fn readers(graph: &Graph) -> Vec<Vec<NodeId>> {
 
 /// The nodes as a segment, if they are one.
 fn segment(graph: &Graph, readers: &[Vec<NodeId>], nodes: &[NodeId]) -> Option<Segment> {
-    let exit = output(graph, *nodes.last()?)?;
-    let rows = rows_of(graph, exit)?;
+    let result = output(graph, *nodes.last()?)?;
+    let rows = rows_of(graph, result)?;
     // Along the innermost axis much that is called element by element is not.
     let is_outer = |value: ValueId| {
         let rank = graph.value(value).shape.known().map_or(0, |dims| dims.len());
@@ -73,7 +73,7 @@ fn segment(graph: &Graph, readers: &[Vec<NodeId>], nodes: &[NodeId]) -> Option<S
         // What is made inside is there in parts only, so nobody inside may need all of it.
         let made_inside = |value: ValueId| nodes.iter().any(|n| output(graph, *n) == Some(value));
         let mut read = graph.node(*node).inputs.iter().zip(operands(graph, *node)?);
-        let fits = inside != (made == exit)
+        let fits = inside != (made == result)
             && is_outer(made)
             && read.all(|(value, by_rows)| by_rows || !value.is_some_and(made_inside));
         if !fits {
@@ -96,8 +96,8 @@ fn output(graph: &Graph, node: NodeId) -> Option<ValueId> {
 }
 
 /// The rows of a value.
-fn rows_of(graph: &Graph, value: ValueId) -> Option<Rows> {
-    Rows::of(&graph.value(value).shape.known()?)
+fn rows_of(graph: &Graph, value: ValueId) -> Option<OuterAxis> {
+    OuterAxis::of(&graph.value(value).shape.known()?)
 }
 
 /// For each operand of a node, whether a part of its output needs the same rows of it, or all of it.
@@ -110,19 +110,20 @@ fn operands(graph: &Graph, id: NodeId) -> Option<Vec<bool>> {
 pub(super) fn in_parts(graph: &Graph, segments: &[Vec<NodeId>], parts: u64) -> Option<Graph> {
     let mut draft = Draft::of(graph);
     for nodes in segments {
-        let exit = output(graph, *nodes.last()?)?;
-        let rows = rows_of(graph, exit)?;
+        let result = output(graph, *nodes.last()?)?;
+        let rows = rows_of(graph, result)?;
         if rows.count < parts || parts < 2 {
             return None;
         }
-        let mut splitting = Splitting { graph, draft: &mut draft, nodes, exit, joined: Vec::new() };
+        let mut splitting =
+            Splitting { graph, draft: &mut draft, nodes, result, joined: Vec::new() };
         for part in 0..parts {
             let (from, to) = (rows.count * part / parts, rows.count * (part + 1) / parts);
             splitting.part(part, Cut::new(rows.axis, from, to - from))?;
         }
         let joined = splitting.joined;
-        let name = format!("{} joined", graph.value(exit).name);
-        let node = Node::new(name, Op::Concat { axis: rows.axis }, &joined, &[exit]);
+        let name = format!("{} joined", graph.value(result).name);
+        let node = Node::new(name, Op::Concat { axis: rows.axis }, &joined, &[result]);
         draft.insert(draft.end_of(nodes)?, node);
     }
     draft.finish()
@@ -132,8 +133,8 @@ struct Splitting<'g> {
     graph: &'g Graph,
     draft: &'g mut Draft,
     nodes: &'g [NodeId],
-    exit: ValueId,
-    /// The parts of the exit.
+    result: ValueId,
+    /// The parts of the result.
     joined: Vec<ValueId>,
 }
 
@@ -191,7 +192,7 @@ impl Splitting<'_> {
     /// What a node makes of some rows.
     fn made(&mut self, whole: ValueId, rows: u64, part: u64) -> Option<ValueId> {
         let value = self.with_rows(whole, rows)?;
-        if part == 0 && whole != self.exit {
+        if part == 0 && whole != self.result {
             self.draft.values[whole.index()].shape = value.shape;
             return Some(whole);
         }

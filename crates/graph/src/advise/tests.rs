@@ -52,7 +52,7 @@ const BRANCHES: &str = "input x: f32[16]\na: f32[256] = matmul(x, x)\n\
 fn another_order_is_advised_with_what_it_saves() {
     let settled = settled(BRANCHES);
     assert_eq!(settled.arena_bytes(), 2112);
-    let order = (Action::Plan(Change::Order).rank(), 1152, Cost::Nothing);
+    let order = (Action::Plan(PlanChange::Order).rank(), 1152, Cost::Nothing);
     assert!(advised(&settled).contains(&order), "{:?}", advised(&settled));
 }
 
@@ -63,10 +63,10 @@ fn what_does_not_help_is_not_advised() {
     let settled = case.plan().unwrap();
     let kinds: Vec<u8> = advised(&settled).iter().map(|(rank, ..)| *rank).collect();
     let absent = [
-        Action::Plan(Change::Order),
+        Action::Plan(PlanChange::Order),
         Action::JoinConcats,
-        Action::Plan(Change::OutputsOutside),
-        Action::Plan(Change::ReclaimInputs),
+        Action::Plan(PlanChange::OutputsOutside),
+        Action::Plan(PlanChange::ReclaimInputs),
     ];
     assert!(absent.iter().all(|action| !kinds.contains(&action.rank())), "{kinds:?}");
 }

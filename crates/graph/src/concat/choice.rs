@@ -13,7 +13,7 @@ use crate::graph::{Aliases, Graph, GraphError, Kernels, NodeId, Parts, Resolved,
 pub enum Choice {
     /// The node takes no step: a concat whose inputs are made in its output, or lie in a row already; a
     /// split, a slice or a repetition whose outputs are rows of its input.
-    Vanish(NodeId),
+    Elide(NodeId),
     /// These inputs of a concat, by index, are made in its output. It copies the others.
     Join(NodeId, Vec<usize>),
     /// An output of a node, by index, has bytes of its own though it could be a view.
@@ -25,7 +25,7 @@ impl Choice {
     #[must_use]
     pub fn node(&self) -> NodeId {
         match self {
-            Choice::Vanish(node) | Choice::Join(node, _) | Choice::Copy(node, _) => *node,
+            Choice::Elide(node) | Choice::Join(node, _) | Choice::Copy(node, _) => *node,
         }
     }
 }
@@ -56,8 +56,8 @@ impl<'g> Layouts<'g> {
     pub(super) fn take(&mut self, choice: &Choice) -> bool {
         match (choice, parts(self.graph, choice.node())) {
             (Choice::Copy(node, output), _) => self.copy(*node, *output),
-            (Choice::Vanish(node), None) => self.view_rows(*node),
-            (Choice::Vanish(node), Some(parts)) => self.vanish(*node, &parts),
+            (Choice::Elide(node), None) => self.view_rows(*node),
+            (Choice::Elide(node), Some(parts)) => self.elide(*node, &parts),
             (Choice::Join(_, _), None) => false,
             (Choice::Join(node, inputs), Some(parts)) => self.join(*node, &parts, inputs),
         }
@@ -106,7 +106,7 @@ impl<'g> Layouts<'g> {
         free && !made.is_empty()
     }
 
-    fn vanish(&mut self, node: NodeId, parts: &Parts) -> bool {
+    fn elide(&mut self, node: NodeId, parts: &Parts) -> bool {
         let Some(output) = self.graph.node(node).outputs[0] else { return false };
         let all: Vec<usize> = (0..parts.list.len()).collect();
         let row = || in_a_row(self.graph, &self.views, parts, |value| self.made(value));

@@ -39,7 +39,7 @@ pub struct Joined {
     /// What was chosen, in the order in which it was taken, on which the graph depends.
     pub choices: Vec<Choice>,
     /// The concats that are no steps any more, and the splits and slices that are views.
-    pub vanished: Vec<NodeId>,
+    pub elided: Vec<NodeId>,
     /// The bytes that steps which only move bytes wrote in a run before.
     pub moved_before: u64,
     /// The bytes that they write now.
@@ -88,20 +88,20 @@ pub(crate) fn join_concats_watched(
     else {
         return Joined::unchanged(graph.clone(), moved_before);
     };
-    let vanished = choices.iter().filter_map(|choice| match choice {
-        Choice::Vanish(node) => Some(*node),
+    let elided = choices.iter().filter_map(|choice| match choice {
+        Choice::Elide(node) => Some(*node),
         Choice::Join(..) | Choice::Copy(..) => None,
     });
-    let vanished = vanished.collect();
+    let elided = elided.collect();
     let joined = joined.unwrap_or_else(|| graph.clone());
-    Joined { graph: joined, choices, vanished, moved_before, moved, plan: Some(plan) }
+    Joined { graph: joined, choices, elided, moved_before, moved, plan: Some(plan) }
 }
 
 impl Joined {
     /// A graph with all its copies.
     pub(crate) fn unchanged(graph: Graph, moved: u64) -> Self {
-        let (choices, vanished) = (Vec::new(), Vec::new());
-        Joined { graph, choices, vanished, moved_before: moved, moved, plan: None }
+        let (choices, elided) = (Vec::new(), Vec::new());
+        Joined { graph, choices, elided, moved_before: moved, moved, plan: None }
     }
 }
 
@@ -220,7 +220,7 @@ impl Search<'_, '_> {
                     let inputs = self.inputs(candidate, &parts, inputs);
                     self.largest(&layouts, candidate, &inputs)
                 }
-                None => self.takes(candidate, rows).then_some(Choice::Vanish(candidate.node)),
+                None => self.takes(candidate, rows).then_some(Choice::Elide(candidate.node)),
             };
             choices.extend(choice.filter(|choice| layouts.take(choice)));
         }
@@ -267,8 +267,8 @@ impl Search<'_, '_> {
     ) -> Option<Choice> {
         let parts = parts(self.graph, candidate.node);
         let all = parts.as_ref().is_none_or(|parts| parts.list.len() == inputs.len());
-        let whole = Choice::Vanish(candidate.node);
-        if candidate.vanishes && all && layouts.clone().take(&whole) {
+        let whole = Choice::Elide(candidate.node);
+        if candidate.elides && all && layouts.clone().take(&whole) {
             return Some(whole);
         }
         let free = layouts.free(&parts.filter(|_| candidate.joins)?, inputs);

@@ -8,16 +8,16 @@ use crate::op::Op;
 
 /// The outermost axis that has more than one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rows {
+pub(crate) struct OuterAxis {
     pub(crate) axis: usize,
     pub(crate) count: u64,
 }
 
-impl Rows {
+impl OuterAxis {
     /// The rows of a tensor with these dims.
-    pub(crate) fn of(dims: &[u64]) -> Option<Rows> {
+    pub(crate) fn of(dims: &[u64]) -> Option<OuterAxis> {
         let axis = dims.iter().position(|dim| *dim != 1)?;
-        Some(Rows { axis, count: dims[axis] })
+        Some(OuterAxis { axis, count: dims[axis] })
     }
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn needs_rows(
 ) -> Option<Vec<bool>> {
     let dims = |index: usize| inputs.get(index).copied()??.shape.known();
     let made = outputs.first().copied()??.shape.known()?;
-    let (rows, rank) = (Rows::of(&made)?, made.len());
+    let (rows, rank) = (OuterAxis::of(&made)?, made.len());
     let only_first = || (0..inputs.len()).map(|index| index == 0).collect();
     match traits(op).partition {
         Partition::None => None,
@@ -39,7 +39,7 @@ pub(crate) fn needs_rows(
             (0..inputs.len()).map(broadcast).collect()
         }
         // What else is there (a shape, say) is not looked at by rows.
-        Partition::Reshape => (Rows::of(&dims(0)?)?.count == rows.count).then(only_first),
+        Partition::Reshape => (OuterAxis::of(&dims(0)?)?.count == rows.count).then(only_first),
         Partition::Product => {
             let mut by_rows = product_rows(&dims(0)?, &dims(1)?, rank, rows)?;
             match inputs.len() {
@@ -71,7 +71,7 @@ pub(crate) fn needs_rows(
 
 /// The same for an image and the weights of a convolution: channels of the output are rows of the
 /// weights, and read all channels of the image, or one each where the weights have one.
-fn channel_rows(image: &[u64], weights: &[u64], rank: usize, rows: Rows) -> Option<Vec<bool>> {
+fn channel_rows(image: &[u64], weights: &[u64], rank: usize, rows: OuterAxis) -> Option<Vec<bool>> {
     let fits = rows.axis == 1
         && rank >= 3
         && (image.len(), weights.len()) == (rank, rank)
@@ -84,7 +84,7 @@ fn channel_rows(image: &[u64], weights: &[u64], rank: usize, rows: Rows) -> Opti
 }
 
 /// Whether there is an element for each row, or one for all.
-fn vector_rows(dims: &[u64], rows: Rows) -> Option<bool> {
+fn vector_rows(dims: &[u64], rows: OuterAxis) -> Option<bool> {
     match dims {
         [count] if *count == rows.count => Some(true),
         dims if dims.iter().all(|dim| *dim == 1) => Some(false),
@@ -93,7 +93,7 @@ fn vector_rows(dims: &[u64], rows: Rows) -> Option<bool> {
 }
 
 /// Whether an operand that is broadcast to the output has its rows, or is the same for all.
-fn broadcast_rows(dims: &[u64], rank: usize, rows: Rows) -> Option<bool> {
+fn broadcast_rows(dims: &[u64], rank: usize, rows: OuterAxis) -> Option<bool> {
     let Some(axis) = (rows.axis + dims.len()).checked_sub(rank) else { return Some(false) };
     match dims.get(axis)? {
         1 => Some(false),
@@ -105,7 +105,7 @@ fn broadcast_rows(dims: &[u64], rank: usize, rows: Rows) -> Option<bool> {
 /// The same for the operands of a product: the rows of the left one and all of the right one, or the
 /// same matrices of both. Where the left one could just as well be meant transposed, nothing is
 /// claimed.
-fn product_rows(left: &[u64], right: &[u64], rank: usize, rows: Rows) -> Option<Vec<bool>> {
+fn product_rows(left: &[u64], right: &[u64], rank: usize, rows: OuterAxis) -> Option<Vec<bool>> {
     let inner = *left.last()?;
     let has_rows = |dims: &[u64]| {
         dims.len() == rank
@@ -124,7 +124,7 @@ fn product_rows(left: &[u64], right: &[u64], rank: usize, rows: Rows) -> Option<
 
 /// Whether what is added to a product has its rows, or is one for each column. A third operand that
 /// is neither for certain may be anything.
-fn summand_rows(dims: &[u64], rank: usize, rows: Rows, columns: u64) -> Option<bool> {
+fn summand_rows(dims: &[u64], rank: usize, rows: OuterAxis, columns: u64) -> Option<bool> {
     let is_whole = dims.len() == rank && dims[rows.axis] == rows.count;
     let (last, others) = dims.split_last()?;
     let by_columns = *last == columns && others.iter().all(|dim| *dim == 1);

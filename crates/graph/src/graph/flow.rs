@@ -9,8 +9,8 @@
 //! - where several nodes write the same bytes, whoever touches them before it in the order that all
 //!   the above leaves: the order of the graph is what it means.
 //!
-//! Cost: linear, but for families of views with several writers and for forced overwrites, where
-//! all members of the family are looked at.
+//! Cost: linear, but for alias sets with several writers and for forced overwrites, where
+//! all members of the alias set are looked at.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -29,17 +29,17 @@ pub(crate) struct Flow {
 
 impl Flow {
     pub(crate) fn of(graph: &Graph, aliases: &Aliases, folds: &Folds) -> Self {
-        let families = Families::of(graph, aliases);
+        let alias_sets = AliasSets::of(graph, aliases);
         let mut before = Vec::with_capacity(graph.nodes.len());
         for node in graph.node_ids() {
             let mut waits = graph.node(node).after.clone();
             let folded = folds.behind(node).map_or(&[][..], |behind| &behind.reads);
             let overwritten = graph.node(node).overwrites.iter().map(|o| o.input);
             for value in graph.node(node).reads().chain(folded.iter().copied()).chain(overwritten) {
-                families.writers(value, &mut waits);
+                alias_sets.writers(value, &mut waits);
             }
             for overwrite in graph.node(node).overwrites.iter().filter(|o| o.must) {
-                families.readers(overwrite.input, &mut waits);
+                alias_sets.readers(overwrite.input, &mut waits);
             }
             let own: Vec<NodeId> = folds.behind(node).map_or(Vec::new(), |b| b.nodes.clone());
             waits.retain(|other| *other != node && !own.contains(other));
@@ -48,30 +48,30 @@ impl Flow {
             before.push(waits);
         }
         let mut flow = Flow { before };
-        flow.order_writers(&families, folds);
+        flow.order_writers(&alias_sets, folds);
         flow
     }
 
     /// Adds what follows from several nodes that write the same bytes. What is added keeps to an
     /// order that there is, so it never makes a cycle.
-    fn order_writers(&mut self, families: &Families<'_>, folds: &Folds) {
-        let contended = families.contended();
+    fn order_writers(&mut self, alias_sets: &AliasSets<'_>, folds: &Folds) {
+        let contended = alias_sets.contended();
         if contended.is_empty() {
             return;
         }
         // If there is no order at all, somebody else says so.
-        let Ok(order) = order_of(families.graph, self) else { return };
+        let Ok(order) = order_of(alias_sets.graph, self) else { return };
         let mut touched: HashMap<ValueId, Touched> = HashMap::new();
-        for node in order.into_iter().filter(|node| !families.graph.node(*node).elided) {
+        for node in order.into_iter().filter(|node| !alias_sets.graph.node(*node).elided) {
             let folded = folds.behind(node).map_or(&[][..], |behind| &behind.reads);
-            let reads = families.graph.node(node).reads().chain(folded.iter().copied());
+            let reads = alias_sets.graph.node(node).reads().chain(folded.iter().copied());
             let waits = &mut self.before[node.index()];
-            for root in reads.map(|value| families.aliases.resolve(value).root) {
+            for root in reads.map(|value| alias_sets.aliases.resolve(value).root) {
                 if contended.contains(&root) {
                     touched.entry(root).or_default().read_by(node, waits);
                 }
             }
-            for root in families.writes(node).filter(|root| contended.contains(root)) {
+            for root in alias_sets.writes(node).filter(|root| contended.contains(root)) {
                 touched.entry(root).or_default().written_by(node, waits);
             }
             waits.retain(|other| *other != node);
@@ -107,36 +107,36 @@ impl Touched {
 }
 
 /// The nodes that write and read parts of each root.
-struct Families<'g> {
+struct AliasSets<'g> {
     graph: &'g Graph,
     aliases: &'g Aliases,
     written: HashMap<ValueId, Vec<(NodeId, ValueId)>>,
     read: HashMap<ValueId, Vec<(NodeId, ValueId)>>,
 }
 
-impl<'g> Families<'g> {
+impl<'g> AliasSets<'g> {
     fn of(graph: &'g Graph, aliases: &'g Aliases) -> Self {
-        let mut families =
-            Families { graph, aliases, written: HashMap::new(), read: HashMap::new() };
+        let mut alias_sets =
+            AliasSets { graph, aliases, written: HashMap::new(), read: HashMap::new() };
         let must = graph.nodes.iter().flat_map(|node| &node.overwrites).filter(|o| o.must);
         for overwrite in must {
-            families.read.entry(aliases.resolve(overwrite.input).root).or_default();
+            alias_sets.read.entry(aliases.resolve(overwrite.input).root).or_default();
         }
         for id in graph.node_ids().filter(|node| !aliases.is_pure_view(*node)) {
             let node = graph.node(id);
             for value in node.results().filter(|value| aliases.are_written(graph, id, *value)) {
                 let root = aliases.resolve(value).root;
                 if aliases.view(value).is_some() || graph.producer(root).is_none() {
-                    families.written.entry(root).or_default().push((id, value));
+                    alias_sets.written.entry(root).or_default().push((id, value));
                 }
             }
             for value in node.reads() {
-                if let Some(readers) = families.read.get_mut(&aliases.resolve(value).root) {
+                if let Some(readers) = alias_sets.read.get_mut(&aliases.resolve(value).root) {
                     readers.push((id, value));
                 }
             }
         }
-        families
+        alias_sets
     }
 
     /// The roots of what a node writes.
@@ -199,7 +199,7 @@ impl<'g> Families<'g> {
         waits.extend(meeting.map(|(node, _)| *node));
     }
 
-    /// Whether two values of a family have a byte in common, as far as is known.
+    /// Whether two values of an alias set have a byte in common, as far as is known.
     fn meet(&self, a: ValueId, b: ValueId) -> bool {
         match (self.span(a), self.span(b)) {
             (Some(a), Some(b)) => a.meets(b),

@@ -40,7 +40,7 @@ impl fmt::Display for NodeId {
 pub struct Node {
     /// Any text, but not empty; no two nodes have the same.
     pub name: String,
-    /// The family of its op, which decides what it does to memory.
+    /// The class of its op, which decides what it does to memory.
     pub op: Op,
     /// What the op is called where it comes from. People select nodes by it; nothing else is
     /// decided by it.

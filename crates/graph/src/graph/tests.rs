@@ -48,7 +48,7 @@ fn values_that_break_a_rule_are_named() {
         ("a: f32[4] = exp(x)\na = exp(x) as n", "value `a`: written again by node `n`"),
         ("x = fill() as n", "value `x`: comes from outside, but node `n` writes it"),
         ("value a: f32[1]\na = exp(a)", "value `a`: node `a` both reads and writes it"),
-        ("value a: f32[1]\nb: f32[1] = exp(a)", "value `a`: read, but nobody ever writes it"),
+        ("value a: f32[1]\nb: f32[1] = exp(a)", "value `a`: read, but no node writes it"),
         (
             "value a: f32[1]\noutput a",
             "value `a`: an output that no node makes and that does not come from outside",

@@ -41,7 +41,7 @@
 //! outputs     = output { "," output }
 //! output      = "_" | NAME [ ":" type { said } ]
 //! operand     = "_" | NAME
-//! op          = KIND [ "{" attributes "}" ] | FAMILY QUOTED [ "{" attributes "}" ]
+//! op          = KIND [ "{" attributes "}" ] | CLASS QUOTED [ "{" attributes "}" ]
 //! attributes  = "perm" "=" "[" NUMBER { "," NUMBER } "]"         of transpose
 //!             | "axis" "=" NUMBER                                of split and concat
 //!             | cut { ";" cut }                                  of slice
@@ -66,7 +66,7 @@
 //!   and is no word of the language. Any other name is in double quotes, with `\"`, `\\`, `\n`, `\r`,
 //!   `\t` and `\u{hex}`. `_` stands for an optional operand that is absent.
 //! - `KIND` is an op by its usual name (`relu`, `add`, `MatMul`; any case of letters), which says
-//!   what family it belongs to: see [`Op`](crate::op::Op). `FAMILY "name"` is for all others:
+//!   what class it belongs to: see [`Op`](crate::op::Op). `CLASS "name"` is for all others:
 //!   `custom "fused_attention"(q, k)`, `unary "my_activation"(x)`.
 //! - `DTYPE` is one of `f32 f64 f16 bf16 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz f8e8m0 f4e2m1 i64 i32
 //!   i16 i8 i4 i2 u64 u32 u16 u8 u4 u2 bool c64 c128`.

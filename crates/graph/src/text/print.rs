@@ -228,7 +228,7 @@ impl Printer<'_> {
     }
 }
 
-/// The op by its kind, where that says which family it is, and by its family otherwise.
+/// The op by its kind, where that says which class it is, and by its class otherwise.
 fn op_text(op: &Op, kind: &str) -> String {
     let by_kind = Op::from_kind(kind).is_some_and(|named| named.class() == op.class());
     let name = if by_kind { kind.to_owned() } else { format!("{} {}", op.class(), quote(kind)) };

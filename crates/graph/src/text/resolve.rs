@@ -170,7 +170,7 @@ impl Resolver {
         Ok(())
     }
 
-    /// The type of the first output, where the family says it and the inputs are declared above.
+    /// The type of the first output, where the class says it and the inputs are declared above.
     fn infer(&mut self, node: &NodeLine) -> Option<(Dtype, Shape)> {
         let mut input = |index: usize| {
             let name = node.inputs.get(index)?.as_ref()?;

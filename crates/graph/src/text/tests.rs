@@ -142,7 +142,7 @@ fn errors_have_a_place() {
             "plim 1\ny: f32[1] = frob()",
             "2:13: unknown op `frob`: write custom \"frob\" if that is what it is called",
         ),
-        ("plim 1\ny: f32[1] = frob \"x\"()", "2:13: `frob` is not a family of ops"),
+        ("plim 1\ny: f32[1] = frob \"x\"()", "2:13: `frob` is not a class of ops"),
         ("plim 1\ny: f32[1] = 5()", "2:13: expected an op, found 5"),
         ("plim 1\ny: f32[1] = relu{k=1}()", "2:18: unary has no `k`"),
         ("plim 1\ny: f32[1] = concat()", "2:13: concat needs `axis`"),
@@ -186,13 +186,13 @@ fn errors_have_a_place() {
         ("plim 1\ninput x: f32[1] view r", "2:22: there is no value `r`"),
         ("plim 1\noutput x", "2:8: there is no value `x`"),
         ("plim 1\ny = fill()", "2:1: the type of `y` does not follow from its op: write it"),
-        ("plim 1\n@", "2:1: `@` means nothing here"),
+        ("plim 1\n@", "2:1: unexpected character `@`"),
         ("plim 1\ninput \"x", "2:7: a quoted name ends on its own line"),
         (
             "plim 1\ninput \"x\\q\"",
             "2:9: not an escape: write \\\", \\\\, \\n, \\r, \\t or \\u{hex}",
         ),
-        ("plim 1\ninput x: f32[1] .", "2:17: `.` means nothing here"),
+        ("plim 1\ninput x: f32[1] .", "2:17: unexpected character `.`"),
         // What is wrong with the graph is found at the line of what is named.
         (
             "plim 1\ninput x: f32[1]\ninput x: f32[1]",

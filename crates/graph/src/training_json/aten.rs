@@ -3,7 +3,7 @@
 use crate::dtype::Dtype;
 use crate::op::Op;
 
-/// The family of an op of `ATen` on so many tensors; scalars are not counted.
+/// The alias set of an op of `ATen` on so many tensors; scalars are not counted.
 pub(super) fn class(base: &str, inputs: usize) -> Op {
     match base {
         "add" | "sub" | "mul" | "div" | "pow" | "eq" | "ne" | "le" | "lt" | "ge" | "gt"

@@ -1,7 +1,7 @@
 //! What follows for the types and shapes of a node's outputs from what is known of its inputs.
 //!
 //! Everything that is said holds in every run in which the node runs at all; where something is not
-//! known, less is said. There is a file for each family of operators. The `match` has no wildcard,
+//! known, less is said. There is a file for each class of operators. The `match` has no wildcard,
 //! so that a new operator does not compile until its rule is stated.
 
 mod along;

@@ -1,6 +1,6 @@
 //! Operators: from the name, the edition and the attributes to what is computed.
 //!
-//! Each file reads one family. An operator that none of them knows is [`Custom`], of which nothing
+//! Each file reads one class. An operator that none of them knows is [`Custom`], of which nothing
 //! is assumed.
 
 mod along;

@@ -156,7 +156,7 @@ fn plans_of_random_models_compute_what_the_operators_say() {
         }
     }
     assert!(models > 2950, "{models}");
-    // Every family but attention, of which nothing is shared, and control flow, which is run elsewhere.
+    // Every alias set but attention, of which nothing is shared, and control flow, which is run elsewhere.
     let absent = ["attention", "copy", "custom"];
     for op in plimsoll_graph::Op::every().iter().filter(|op| !absent.contains(&op.class())) {
         let count = kinds.get(op.class()).copied().unwrap_or(0);

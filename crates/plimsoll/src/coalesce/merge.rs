@@ -1,4 +1,4 @@
-//! Two families that become one: an output that shares its storage with others already takes over an
+//! Two alias sets that become one: an output that shares its storage with others already takes over an
 //! input.
 //!
 //! ```text
@@ -7,11 +7,11 @@
 //! ```
 //!
 //! The first byte of the output and that of the input become the same byte, and everything else of
-//! both families keeps its distance to it. That is right where no two needs that meet in time then
+//! both alias sets keeps its distance to it. That is right where no two needs that meet in time then
 //! meet in bytes, but for the step's own read of the input, byte after byte before it writes.
 //!
 //! Only where steps run in order: otherwise nobody can say what is over when. Cost: O(needs of both
-//! families), times the needs of the other that meet the same bytes; the smaller family moves.
+//! alias sets), times the needs of the other that meet the same bytes; the smaller alias set moves.
 
 use plimsoll_pack::Span;
 
@@ -24,7 +24,7 @@ use crate::point::{LiveRange, Point};
 use crate::program::{AccessKind, Overwrite, Role};
 use crate::validate::Touch;
 
-/// Two families, and how far each has to move up so that an output of one begins where an input of
+/// Two alias sets, and how far each has to move up so that an output of one begins where an input of
 /// the other does.
 struct Fit {
     /// Of the input.
@@ -42,7 +42,7 @@ struct Side {
 }
 
 impl Deciding<'_, '_> {
-    /// Makes one family of those of the output and of the input if that is allowed.
+    /// Makes one alias set of those of the output and of the input if that is allowed.
     pub(super) fn coalesce(&mut self, step: StepId, overwrite: &Overwrite) -> bool {
         let Some(fit) = self.fit(overwrite) else { return false };
         if !self.is_apart(step, overwrite, &fit) {
@@ -54,7 +54,7 @@ impl Deciding<'_, '_> {
         true
     }
 
-    /// How the families would lie, if everything but time allows it.
+    /// How the alias sets would lie, if everything but time allows it.
     fn fit(&self, overwrite: &Overwrite) -> Option<Fit> {
         let Overwrite { output, input, must } = *overwrite;
         let validated = self.validated;
@@ -91,7 +91,7 @@ impl Deciding<'_, '_> {
         (aligned(old) && aligned(new)).then_some(Fit { old, new, output })
     }
 
-    /// Whether no need of one family would be harmed by the other.
+    /// Whether no need of one alias set would be harmed by the other.
     fn is_apart(&self, step: StepId, overwrite: &Overwrite, fit: &Fit) -> bool {
         let all = |side: Side| {
             self.alias_sets.live_spans[side.head.index()].iter().map(move |n| moved(n, side.up))
@@ -115,7 +115,7 @@ impl Deciding<'_, '_> {
         })
     }
 
-    /// Puts both families into one, the smaller into the larger; a head that is more than temporary
+    /// Puts both alias sets into one, the smaller into the larger; a head that is more than temporary
     /// stays one.
     fn merge(&mut self, fit: &Fit) {
         let live_spans = |side: Side| self.alias_sets.live_spans[side.head.index()].len();
@@ -142,7 +142,7 @@ impl Deciding<'_, '_> {
         self.open[to] = (0..self.alias_sets.live_spans[to].len()).collect();
     }
 
-    /// Moves all of a family.
+    /// Moves all of an alias set.
     fn move_up(&mut self, side: Side) {
         if side.up == 0 {
             return;
@@ -165,7 +165,7 @@ fn is_other_write(step: StepId, output: ValueId, live_span: &LiveSpan) -> bool {
     live_span.touch.is_some_and(|touch| touch.kind == AccessKind::Write && other(touch))
 }
 
-/// A need of a family that is further up.
+/// A need of an alias set that is further up.
 fn moved(live_span: &LiveSpan, up: u64) -> LiveSpan {
     LiveSpan { span: live_span.span.shifted(up), ..*live_span }
 }

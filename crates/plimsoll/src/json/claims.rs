@@ -25,14 +25,14 @@ pub enum FalseClaim {
         /// The key.
         key: &'static str,
         /// What the plan says.
-        told: u64,
+        claimed: u64,
         /// What it is.
         is: u64,
     },
     /// What is saved is not what is left of the bytes with every tensor apart.
     Saved {
         /// What the plan says.
-        told: i64,
+        claimed: i64,
         /// What it is.
         is: i64,
     },
@@ -50,7 +50,7 @@ pub enum FalseClaim {
         /// The value.
         value: String,
         /// What the plan says.
-        told: u64,
+        claimed: u64,
         /// What it is.
         is: u64,
     },
@@ -73,17 +73,17 @@ pub enum FalseClaim {
 impl fmt::Display for FalseClaim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FalseClaim::Total { key, told, is } => {
-                write!(f, "the plan says {key} {told}, and it is {is}")
+            FalseClaim::Total { key, claimed, is } => {
+                write!(f, "the plan says {key} {claimed}, and it is {is}")
             }
-            FalseClaim::Saved { told, is } => {
-                write!(f, "the plan says saved_bytes {told}, and it is {is}")
+            FalseClaim::Saved { claimed, is } => {
+                write!(f, "the plan says saved_bytes {claimed}, and it is {is}")
             }
             FalseClaim::BoundAboveArena { key, bound, arena } => {
                 write!(f, "the plan says {key} {bound}, and its own arena is {arena}")
             }
-            FalseClaim::Bytes { value, told, is } => {
-                write!(f, "the plan says that {value:?} has {told} bytes, and it has {is}")
+            FalseClaim::Bytes { value, claimed, is } => {
+                write!(f, "the plan says that {value:?} has {claimed} bytes, and it has {is}")
             }
             FalseClaim::Root { value } => {
                 write!(f, "the plan says that {value:?} is a part of what it is no part of")
@@ -150,8 +150,8 @@ fn totals(program: &dyn Program, plan: &Plan, claims: &Claims) -> Vec<FalseClaim
     let arena = is.arena_bytes;
     let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
     let saved = claims.unshared_bytes.map(|unshared| signed(unshared) - signed(arena));
-    let saved = claims.saved_bytes.zip(saved).filter(|(told, is)| told != is);
-    let saved = saved.map(|(told, is)| FalseClaim::Saved { told, is });
+    let saved = claims.saved_bytes.zip(saved).filter(|(claimed, is)| claimed != is);
+    let saved = saved.map(|(claimed, is)| FalseClaim::Saved { claimed, is });
     let totals = [
         ("arena_bytes", claims.arena_bytes, Some(arena)),
         ("weights_bytes", claims.weights_bytes, Some(is.weights_bytes)),
@@ -159,9 +159,9 @@ fn totals(program: &dyn Program, plan: &Plan, claims: &Claims) -> Vec<FalseClaim
         ("inputs_bytes", claims.inputs_bytes, Some(is.inputs_bytes)),
         ("outputs_bytes", claims.outputs_bytes, Some(is.outputs_bytes)),
     ];
-    let wrong = totals.into_iter().filter_map(|(key, told, is)| {
-        let (told, is) = told.zip(is).filter(|(told, is)| told != is)?;
-        Some(FalseClaim::Total { key, told, is })
+    let wrong = totals.into_iter().filter_map(|(key, claimed, is)| {
+        let (claimed, is) = claimed.zip(is).filter(|(claimed, is)| claimed != is)?;
+        Some(FalseClaim::Total { key, claimed, is })
     });
     let bounds = [
         ("lower_bound_bytes", claims.lower_bound_bytes),
@@ -185,8 +185,8 @@ fn of_value(
     let name = || program.value_name(value).into_owned();
     let mut found = Vec::new();
     let is = program.value(value).bytes;
-    if let Some(told) = row.bytes.filter(|told| *told != is) {
-        found.push(FalseClaim::Bytes { value: name(), told, is });
+    if let Some(claimed) = row.bytes.filter(|claimed| *claimed != is) {
+        found.push(FalseClaim::Bytes { value: name(), claimed, is });
     }
     let (root, Layout { first, rows }) = roots[value.index()];
     let (root, first) = match plan.places.get(value.index()) {
@@ -194,10 +194,10 @@ fn of_value(
         Some(Place::Outside { root: over, offset }) if root == value => (*over, *offset),
         _ => (root, first),
     };
-    let wrong = row.root.as_ref().is_some_and(|told| *told != names[root.index()])
-        || row.root_offset.is_some_and(|told| told != first)
-        || row.row_bytes.is_some_and(|told| Some(told) != rows.map(|rows| rows.bytes))
-        || row.pitch_bytes.is_some_and(|told| Some(told) != rows.map(|rows| rows.stride));
+    let wrong = row.root.as_ref().is_some_and(|claimed| *claimed != names[root.index()])
+        || row.root_offset.is_some_and(|claimed| claimed != first)
+        || row.row_bytes.is_some_and(|claimed| Some(claimed) != rows.map(|rows| rows.bytes))
+        || row.pitch_bytes.is_some_and(|claimed| Some(claimed) != rows.map(|rows| rows.stride));
     if wrong {
         found.push(FalseClaim::Root { value: name() });
     }

@@ -18,15 +18,15 @@ impl Names {
         let value = |value: usize| program.value_name(ValueId::new(value)).into_owned();
         let step = |step: usize| program.step_name(StepId::new(step)).into_owned();
         Names {
-            values: told_apart((0..program.values()).map(value).collect()),
-            steps: told_apart((0..program.steps()).map(step).collect()),
-            banks: told_apart(banks.collect()),
+            values: made_distinct((0..program.values()).map(value).collect()),
+            steps: made_distinct((0..program.steps()).map(step).collect()),
+            banks: made_distinct(banks.collect()),
         }
     }
 }
 
 /// The same names, each once and none of them empty: `a`, `b`, `b` become `a`, `b#1`, `b#2`.
-fn told_apart(names: Vec<String>) -> Vec<String> {
+fn made_distinct(names: Vec<String>) -> Vec<String> {
     let mut count: HashMap<&str, usize> = HashMap::new();
     for name in &names {
         *count.entry(name).or_default() += 1;
@@ -38,15 +38,15 @@ fn told_apart(names: Vec<String>) -> Vec<String> {
     let mut taken: HashSet<String> = names.iter().cloned().collect();
     let mut apart = Vec::with_capacity(names.len());
     for (index, name) in names.iter().enumerate() {
-        let mut told = name.clone();
+        let mut distinct = name.clone();
         if !is_clear(name) {
-            told = format!("{name}#{index}");
-            while taken.contains(&told) {
-                told.push('#');
+            distinct = format!("{name}#{index}");
+            while taken.contains(&distinct) {
+                distinct.push('#');
             }
-            taken.insert(told.clone());
+            taken.insert(distinct.clone());
         }
-        apart.push(told);
+        apart.push(distinct);
     }
     apart
 }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     fn apart(names: &[&str]) -> Vec<String> {
-        told_apart(names.iter().map(|name| (*name).to_owned()).collect())
+        made_distinct(names.iter().map(|name| (*name).to_owned()).collect())
     }
 
     #[test]

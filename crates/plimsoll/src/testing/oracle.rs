@@ -216,7 +216,7 @@ impl<'a> World<'a> {
         }
     }
 
-    fn first_of_family(&self, mut root: ValueId) -> ValueId {
+    fn first_of_set(&self, mut root: ValueId) -> ValueId {
         while let Some(before) = self.head.get(&root) {
             root = *before;
         }
@@ -388,7 +388,7 @@ impl<'a> World<'a> {
                 && (0..info.bytes).any(|byte| {
                     let token = self.bytes.get(&self.address(value, byte));
                     !matches!(token, Some(Token::Value { root, .. })
-                        if self.first_of_family(*root) == value)
+                        if self.first_of_set(*root) == value)
                 })
         })
     }
@@ -402,9 +402,9 @@ impl<'a> World<'a> {
         })
     }
 
-    /// The last of a family is what the next run finds in the first.
+    /// The last of an alias set is what the next run finds in the first.
     fn hand_over(&mut self) {
-        let first = |w: &Self, root| w.first_of_family(root);
+        let first = |w: &Self, root| w.first_of_set(root);
         let firsts: BTreeMap<ValueId, ValueId> =
             self.roots().into_iter().map(|root| (root, first(self, root))).collect();
         for value in self.roots() {

@@ -3,12 +3,12 @@
 //!
 //! A value is the bytes of its *root*, found along [`view_of`](crate::program::ValueInfo::view_of). A root
 //! is in a *space*: a bank, or the caller's memory, which is one space in which all roots that are
-//! outside of the plan follow one another. Values that must overwrite one another are one *family*: what the last of them
+//! outside of the plan follow one another. Values that must overwrite one another are one *alias set*: what the last of them
 //! leaves is what the next run finds in the first. O(values + declarations).
 
 use plimsoll_pack::Span;
 
-use super::roots::{families, roots};
+use super::roots::{alias_sets, roots};
 use super::violation::{Region, Space, Violation};
 use crate::ids::{BankId, StepId, ValueId};
 use crate::plan::{Place, Plan};
@@ -44,10 +44,10 @@ pub(super) struct Fact {
     /// Where it is, if it is followed.
     pub(super) at: Option<At>,
     pub(super) life: Life,
-    /// Of a root: nobody but its family may ever write it.
+    /// Of a root: nobody but its alias set may ever write it.
     pub(super) protected: bool,
     /// Of a root: the first of the values that must overwrite one another.
-    pub(super) family: ValueId,
+    pub(super) alias_set: ValueId,
     pub(super) output: bool,
     pub(super) elided: bool,
     /// Of a part of what steps make: whether the caller fills it before every run.
@@ -119,12 +119,12 @@ impl<'a> Facts<'a> {
         let infos: Vec<ValueInfo> =
             (0..program.values()).map(|v| program.value(ValueId::new(v))).collect();
         let roots = roots(&infos, found);
-        let families = families(program, &roots);
+        let alias_sets = alias_sets(program, &roots);
         let mut values: Vec<Fact> = Vec::with_capacity(infos.len());
         for (index, info) in infos.iter().enumerate() {
             let (root, Layout { first: offset, rows }) = roots[index];
             let of_root = &infos[root.index()];
-            let head = &infos[families[root.index()].index()];
+            let head = &infos[alias_sets[root.index()].index()];
             values.push(Fact {
                 bytes: info.bytes,
                 guard: match rows {
@@ -135,9 +135,13 @@ impl<'a> Facts<'a> {
                 offset,
                 rows,
                 at: None,
-                life: if families[root.index()] == root { life(of_root) } else { Life::Temporary },
+                life: if alias_sets[root.index()] == root {
+                    life(of_root)
+                } else {
+                    Life::Temporary
+                },
                 protected: survives(head) && !head.donated,
-                family: families[root.index()],
+                alias_set: alias_sets[root.index()],
                 output: info.output,
                 elided: of_root.elided || info.elided,
                 filled: info.role == Role::Input
@@ -299,7 +303,7 @@ impl<'a> Facts<'a> {
             bases[value.index()] = Some(end);
             self.outside.push((end, value));
             end = next;
-            if fact.family == value
+            if fact.alias_set == value
                 && fact.life != Life::Temporary
                 && !self.program.value(value).donated
             {
@@ -310,7 +314,7 @@ impl<'a> Facts<'a> {
             let mut lent = vec![false; self.values.len()];
             self.lent.iter().for_each(|value| lent[value.index()] = true);
             for fact in &mut self.values {
-                fact.protected |= lent[fact.family.index()];
+                fact.protected |= lent[fact.alias_set.index()];
             }
         }
         bases

@@ -1,4 +1,4 @@
-//! Whose bytes a value is: its root along views, and the family of roots that must overwrite one
+//! Whose bytes a value is: its root along views, and the alias set of roots that must overwrite one
 //! another. O(values + declarations).
 
 use super::violation::Violation;
@@ -44,7 +44,10 @@ pub(super) fn roots(infos: &[ValueInfo], found: &mut Vec<Violation>) -> Vec<(Val
                 let view = infos[below].view_of;
                 let layout = view.and_then(|view| end.1.view(&view, infos[below].bytes));
                 if layout.is_none() {
-                    let (value, why) = (ValueId::new(below), "a view of rows that are not whole");
+                    let (value, why) = (
+                        ValueId::new(below),
+                        "a view of a strided value that does not cover whole rows",
+                    );
                     found.push(Violation::BadProgram { step: None, value: Some(value), why });
                 }
                 let own = (ValueId::new(below), Layout::WHOLE);
@@ -59,7 +62,7 @@ pub(super) fn roots(infos: &[ValueInfo], found: &mut Vec<Violation>) -> Vec<(Val
 }
 
 /// For every root the first of those that must overwrite one another.
-pub(super) fn families(program: &dyn Program, roots: &[(ValueId, Layout)]) -> Vec<ValueId> {
+pub(super) fn alias_sets(program: &dyn Program, roots: &[(ValueId, Layout)]) -> Vec<ValueId> {
     let mut heads: Vec<ValueId> = (0..roots.len()).map(ValueId::new).collect();
     for step in (0..program.steps()).map(StepId::new) {
         for overwrite in program.overwrites(step).iter().filter(|o| o.must) {

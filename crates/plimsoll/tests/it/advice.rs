@@ -1,15 +1,15 @@
 //! Advice for any program: each saving is what its plan shows.
 
-use plimsoll::advise::{Advice, Change, Request, advise};
+use plimsoll::advise::{PlanAdvice, PlanChange, PlanRequest, advise};
 use plimsoll::testing::{Shape, random_program};
 use plimsoll::{Boundary, DeclaredProgram, Execution, Options, OrderEffort, Role, ValueInfo, plan};
 use plimsoll_pack::testing::Rng;
 
-fn as_given(options: Options) -> Request {
-    Request { options, order: None }
+fn as_given(options: Options) -> PlanRequest {
+    PlanRequest { options, order: None }
 }
 
-fn savings(advice: &[Advice]) -> Vec<(Change, u64)> {
+fn savings(advice: &[PlanAdvice]) -> Vec<(PlanChange, u64)> {
     advice.iter().map(|one| (one.change, one.saved_bytes)).collect()
 }
 
@@ -34,19 +34,19 @@ fn an_order_is_advised_with_what_its_plan_saves() {
     let program = branches();
     assert_eq!(plan(&program, &Options::default()).unwrap().arena_bytes(), 2112);
     let advice = advise(&program, &as_given(Options::default())).unwrap();
-    assert_eq!(savings(&advice)[0], (Change::Order, 2112 - 1152));
+    assert_eq!(savings(&advice)[0], (PlanChange::Order, 2112 - 1152));
     assert_eq!(advice[0].plan.arena_bytes(), 1152);
     // What is searched for already is not advised.
-    let request = Request { options: Options::default(), order: Some(OrderEffort::Default) };
+    let request = PlanRequest { options: Options::default(), order: Some(OrderEffort::Default) };
     let advice = advise(&program, &request).unwrap();
-    assert!(advice.iter().all(|one| one.change != Change::Order));
+    assert!(advice.iter().all(|one| one.change != PlanChange::Order));
 }
 
 #[test]
 fn options_are_advised_where_they_save_something() {
     let mut program = DeclaredProgram::new(Execution::InOrder);
     let x = program.add(ValueInfo { role: Role::Input, ..ValueInfo::new(1000) });
-    let hidden = program.temporary(1000);
+    let hidden = program.temporary(1300);
     let y = program.output(1000);
     program.step(&[x], &[hidden]);
     let relu = program.step(&[hidden], &[y]);
@@ -59,17 +59,17 @@ fn options_are_advised_where_they_save_something() {
     let advice = advise(&program, &as_given(options)).unwrap();
     for one in &advice {
         let arena = match one.change {
-            Change::SecondBank(_) => one.plan.banks[0].bytes,
+            PlanChange::SecondBank(_) => one.plan.banks[0].bytes,
             _ => one.plan.arena_bytes(),
         };
         assert_eq!(before - arena, one.saved_bytes, "{:?}", one.change);
         assert!(one.saved_bytes > 0, "{:?}", one.change);
     }
-    let of = |change: Change| advice.iter().find(|one| one.change == change);
-    assert_eq!(of(Change::OutputsOutside).unwrap().elsewhere_bytes, 1000);
-    assert!(of(Change::NoGuards).is_some() && of(Change::InPlace).is_some());
+    let of = |change: PlanChange| advice.iter().find(|one| one.change == change);
+    assert_eq!(of(PlanChange::OutputsOutside).unwrap().elsewhere_bytes, 1000);
+    assert!(of(PlanChange::NoGuards).is_some() && of(PlanChange::InPlace).is_some());
     let second = advice.last().unwrap();
-    assert_eq!(second.change, Change::SecondBank(before / 2));
+    assert_eq!(second.change, PlanChange::SecondBank(before / 2));
     assert_eq!(second.elsewhere_bytes, second.plan.banks[1].bytes);
 }
 

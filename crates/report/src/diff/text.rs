@@ -37,7 +37,8 @@ impl DiffReport<'_> {
     /// # Errors
     /// What the writer says.
     pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let PlanDiff { same, totals, told, banks, order, values, scratch, peak, .. } = self.diff;
+        let PlanDiff { same, totals, recorded, banks, order, values, scratch, peak, .. } =
+            self.diff;
         let name = |source: &Origin| one_line(&source.name);
         writeln!(out, "{} → {}\n", name(self.before), name(self.after))?;
         if *same {
@@ -56,12 +57,12 @@ impl DiffReport<'_> {
                 writeln!(out, "{:<12} {}: {before} → {after}", "bank", plain(&bank.name))?;
             }
         }
-        for told in told {
-            let (label, name) = match told.name.strip_prefix("options.") {
+        for one in recorded {
+            let (label, name) = match one.name.strip_prefix("options.") {
                 Some(option) => ("option", option),
-                None => ("told", told.name.as_str()),
+                None => ("recorded", one.name.as_str()),
             };
-            let (before, after) = (in_short(&told.change.before), in_short(&told.change.after));
+            let (before, after) = (in_short(&one.change.before), in_short(&one.change.after));
             writeln!(out, "{label:<12} {}: {before} → {after}", plain(name))?;
         }
         writeln!(out, "{:<12} {}", "order", order_in_words(order))?;
@@ -151,7 +152,7 @@ impl DiffReport<'_> {
     }
 }
 
-/// A value that is told, in a few words.
+/// A value that is recorded, in a few words.
 fn in_short(value: &Value) -> String {
     const MOST: usize = 60;
     match value {

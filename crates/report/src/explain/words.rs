@@ -1,6 +1,6 @@
 //! What can be done about an arena, in words, and how it is said on the command line.
 
-use plimsoll::advise::Change;
+use plimsoll::advise::PlanChange;
 use plimsoll::{Boundary, ValueId};
 use plimsoll_graph::advise::{Action, Cost, Variant};
 use plimsoll_graph::{Case, NodeId};
@@ -11,21 +11,21 @@ use crate::words::{counted, plain};
 /// One word for a kind of action, for programs.
 pub(super) fn kind(action: &Action) -> &'static str {
     match action {
-        Action::Plan(Change::Order) => "order",
-        Action::Plan(Change::Effort) => "effort",
-        Action::Plan(Change::InPlace) => "in_place",
+        Action::Plan(PlanChange::Order) => "order",
+        Action::Plan(PlanChange::Effort) => "effort",
+        Action::Plan(PlanChange::InPlace) => "in_place",
         Action::InPlaceAt(_) => "in_place_at",
         Action::Strided => "strided",
         Action::JoinConcats => "join_concats",
-        Action::Plan(Change::ReclaimInputs) => "reclaim_inputs",
-        Action::Plan(Change::OutputsOutside) => "outputs_outside",
-        Action::Plan(Change::Align(_)) => "align",
-        Action::Plan(Change::NoGuards) => "no_guards",
+        Action::Plan(PlanChange::ReclaimInputs) => "reclaim_inputs",
+        Action::Plan(PlanChange::OutputsOutside) => "outputs_outside",
+        Action::Plan(PlanChange::Align(_)) => "align",
+        Action::Plan(PlanChange::NoGuards) => "no_guards",
         Action::Recompute { .. } => "recompute",
         Action::Split { .. } => "split",
         Action::Smaller(_) => "smaller",
         Action::Half(_) => "half",
-        Action::Plan(Change::SecondBank(_)) => "second_bank",
+        Action::Plan(PlanChange::SecondBank(_)) => "second_bank",
         _ => "other",
     }
 }
@@ -38,9 +38,9 @@ pub(super) fn what(action: &Action, case: &Case, variants: &[Variant]) -> String
         output.map_or(String::new(), |value| plain(&case.graph.value(value).name))
     };
     match action {
-        Action::Plan(Change::Order) => "run the steps in another order".to_owned(),
-        Action::Plan(Change::Effort) => "search longer for an order and a packing".to_owned(),
-        Action::Plan(Change::InPlace) => "let ops work in place that can".to_owned(),
+        Action::Plan(PlanChange::Order) => "run the steps in another order".to_owned(),
+        Action::Plan(PlanChange::Effort) => "search longer for an order and a packing".to_owned(),
+        Action::Plan(PlanChange::InPlace) => "let ops work in place that can".to_owned(),
         Action::InPlaceAt(nodes) => {
             let names: Vec<String> = nodes.iter().map(|(at, _)| node(at)).collect();
             format!("let {} work in place, if its kernel can", names.join(", "))
@@ -49,16 +49,16 @@ pub(super) fn what(action: &Action, case: &Case, variants: &[Variant]) -> String
         Action::JoinConcats => {
             "make the inputs of concats in their places in the output".to_owned()
         }
-        Action::Plan(Change::ReclaimInputs) => {
+        Action::Plan(PlanChange::ReclaimInputs) => {
             "use the bytes of inputs again after their last read".to_owned()
         }
-        Action::Plan(Change::OutputsOutside) => {
+        Action::Plan(PlanChange::OutputsOutside) => {
             "leave the outputs in the caller's memory".to_owned()
         }
-        Action::Plan(Change::Align(align)) => {
+        Action::Plan(PlanChange::Align(align)) => {
             format!("align to {align} bytes instead of {}", case.options.align)
         }
-        Action::Plan(Change::NoGuards) => "leave nothing free behind values".to_owned(),
+        Action::Plan(PlanChange::NoGuards) => "leave nothing free behind values".to_owned(),
         Action::Recompute { node: again, readers } => {
             let readers = listed(readers, node);
             format!("make {} again for {readers} instead of keeping it", made(again))
@@ -78,7 +78,7 @@ pub(super) fn what(action: &Action, case: &Case, variants: &[Variant]) -> String
             let names = listed(values, |value: &ValueId| plain(&case.graph.value(*value).name));
             format!("hold {} in half precision: {names}", counted(values.len(), "value"))
         }
-        Action::Plan(Change::SecondBank(capacity)) => {
+        Action::Plan(PlanChange::SecondBank(capacity)) => {
             format!("let a second memory take what {} have no room for", size::short(*capacity))
         }
         _ => String::new(),
@@ -98,21 +98,21 @@ fn listed<T>(all: &[T], name: impl Fn(&T) -> String) -> String {
 /// The arguments that do it; `None` if it has to be done to the model or its runtime.
 pub(super) fn how(action: &Action, case: &Case, variants: &[Variant]) -> Option<String> {
     match action {
-        Action::Plan(Change::Order) => Some("--order best".to_owned()),
-        Action::Plan(Change::Effort) => Some("--effort high".to_owned()),
-        Action::Plan(Change::InPlace) => {
+        Action::Plan(PlanChange::Order) => Some("--order best".to_owned()),
+        Action::Plan(PlanChange::Effort) => Some("--effort high".to_owned()),
+        Action::Plan(PlanChange::InPlace) => {
             Some("--kernels standard, without --no-in-place and --own-bytes".to_owned())
         }
         Action::Strided => Some("--kernels strided".to_owned()),
         Action::JoinConcats => Some("--concat join".to_owned()),
-        Action::Plan(Change::ReclaimInputs) => Some("--reclaim-inputs".to_owned()),
-        Action::Plan(Change::OutputsOutside) => {
+        Action::Plan(PlanChange::ReclaimInputs) => Some("--reclaim-inputs".to_owned()),
+        Action::Plan(PlanChange::OutputsOutside) => {
             Some(format!("--place {}", others(case.options.place)))
         }
-        Action::Plan(Change::Align(align)) => Some(format!("--align {align}")),
-        Action::Plan(Change::NoGuards) => Some("--guard 0".to_owned()),
+        Action::Plan(PlanChange::Align(align)) => Some(format!("--align {align}")),
+        Action::Plan(PlanChange::NoGuards) => Some("--guard 0".to_owned()),
         Action::Smaller(index) => Some(format!("--dim {}", variants[*index].label)),
-        Action::Plan(Change::SecondBank(capacity)) => {
+        Action::Plan(PlanChange::SecondBank(capacity)) => {
             Some(format!("--bank arena={capacity} --bank second"))
         }
         _ => None,
@@ -131,7 +131,7 @@ fn others(place: Boundary<bool>) -> String {
 pub(super) fn cost(action: &Action, cost: &Cost) -> String {
     match (action, cost) {
         (_, Cost::Nothing) => "nothing".to_owned(),
-        (Action::Plan(Change::Align(_) | Change::NoGuards), _) => {
+        (Action::Plan(PlanChange::Align(_) | PlanChange::NoGuards), _) => {
             "kernels that can do with less".to_owned()
         }
         (_, Cost::Kernels) => "kernels that can do it".to_owned(),

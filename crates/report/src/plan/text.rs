@@ -110,8 +110,8 @@ impl PlanReport<'_> {
         for (bytes, words) in rows {
             writeln!(out, "{:>width$}  {words}", size::long(bytes))?;
         }
-        let Best { vanished, moved_bytes, moved_before, .. } = self.asked.best;
-        if vanished.is_empty() {
+        let Best { elided, moved_bytes, moved_before, .. } = self.asked.best;
+        if elided.is_empty() {
             return Ok(());
         }
         let (now, before) = (size::short(*moved_bytes), size::short(*moved_before));
@@ -292,8 +292,8 @@ fn choices_in_words(graph: &Graph, choices: &[Choice]) -> String {
     let (mut made, mut strided, mut partly, mut copied) = (0, 0, 0, 0);
     for choice in choices {
         *match choice {
-            Choice::Vanish(node) if is_concat(*node) => &mut made,
-            Choice::Vanish(_) => &mut strided,
+            Choice::Elide(node) if is_concat(*node) => &mut made,
+            Choice::Elide(_) => &mut strided,
             Choice::Join(..) => &mut partly,
             Choice::Copy(..) => &mut copied,
         } += 1;

@@ -1,15 +1,15 @@
-//! What families of ops compute, as far as a family says it: for graphs that come from nowhere else.
+//! What classes of ops compute, as far as a class says it: for graphs that come from nowhere else.
 
 use super::index::{Index, Tensors, mix};
 use crate::graph::{Graph, NodeId};
 use crate::op::{Cut, Op};
 
-/// The kernels of a graph in which attributes are those that families have: a convolution looks at one
+/// The kernels of a graph in which attributes are those that classes have: a convolution looks at one
 /// pixel, with all channels of the image or one each; pooling and interpolation are by the proportion of the dims.
 /// What a node is called is mixed into what it computes, without what is told of it behind a dot or a blank.
 ///
 /// # Panics
-/// If a node is of a family that is not computed here.
+/// If a node is of a class that is not computed here.
 pub fn class_kernel(graph: &Graph) -> impl Fn(NodeId, &mut Tensors<'_>) + '_ {
     |id, tensors| {
         let node = graph.node(id);

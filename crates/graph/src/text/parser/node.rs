@@ -66,8 +66,8 @@ impl Parser {
         self.take();
         let (op, kind) = if let Token::Quoted(kind) = self.peek().clone() {
             self.take();
-            let unknown = || TextError::new(at, TextFault::UnknownFamily(word.clone()));
-            (Op::from_family(&word).ok_or_else(unknown)?, kind)
+            let unknown = || TextError::new(at, TextFault::UnknownClass(word.clone()));
+            (Op::from_class(&word).ok_or_else(unknown)?, kind)
         } else {
             let unknown = || TextError::new(at, TextFault::UnknownOp(word.clone()));
             (Op::from_kind(&word).ok_or_else(unknown)?, word)
@@ -76,8 +76,8 @@ impl Parser {
     }
 
     fn op_attributes(&mut self, op: Op, at: Position) -> Parse<Op> {
-        let family = op.class();
-        let missing = |what| TextError::new(at, TextFault::MissingAttribute { what, of: family });
+        let class = op.class();
+        let missing = |what| TextError::new(at, TextFault::MissingAttribute { what, of: class });
         if !self.has_mark('{') {
             return match op {
                 Op::Transpose { .. } => Err(missing("perm")),
@@ -87,7 +87,7 @@ impl Parser {
         }
         let op = match op {
             Op::Transpose { .. } => {
-                self.key("perm", family)?;
+                self.key("perm", class)?;
                 self.mark('[', "`[` and axes")?;
                 let perm = self.list(']', |parser| parser.number().map(|axis| axis as usize))?;
                 Op::Transpose { perm }
@@ -100,12 +100,12 @@ impl Parser {
                 }
                 Op::Slice { cuts }
             }
-            Op::Split { .. } => Op::Split { axis: self.axis(family)? },
-            Op::Concat { .. } => Op::Concat { axis: self.axis(family)? },
+            Op::Split { .. } => Op::Split { axis: self.axis(class)? },
+            Op::Concat { .. } => Op::Concat { axis: self.axis(class)? },
             op if self.is_mark('}') => op,
             _ => {
                 let what = self.peek().to_string().replace('`', "");
-                let fault = TextFault::UnknownAttribute { what, of: family };
+                let fault = TextFault::UnknownAttribute { what, of: class };
                 return Err(TextError::new(self.at(), fault));
             }
         };
@@ -113,18 +113,18 @@ impl Parser {
         Ok(op)
     }
 
-    fn key(&mut self, key: &str, family: &'static str) -> Parse<()> {
+    fn key(&mut self, key: &str, class: &'static str) -> Parse<()> {
         let at = self.at();
         if !self.has_word(key) {
             let what = self.peek().to_string().replace('`', "");
-            let fault = TextFault::UnknownAttribute { what, of: family };
+            let fault = TextFault::UnknownAttribute { what, of: class };
             return Err(TextError::new(at, fault));
         }
         self.mark('=', "`=`")
     }
 
-    fn axis(&mut self, family: &'static str) -> Parse<usize> {
-        self.key("axis", family)?;
+    fn axis(&mut self, class: &'static str) -> Parse<usize> {
+        self.key("axis", class)?;
         Ok(self.number()? as usize)
     }
 

@@ -307,7 +307,7 @@ impl Replay<'_, '_> {
                     }
                     let by = stamp.filter(|s| s.owner != Thing::Value(fact.root));
                     let by = by.map(|s| Culprit { thing: s.owner, step: s.by });
-                    if root.protected && by.is_some_and(|b| !self.same_family(fact.root, b.thing)) {
+                    if root.protected && by.is_some_and(|b| !self.in_same_set(fact.root, b.thing)) {
                         continue;
                     }
                     let at = self.facts.region(space, *piece);
@@ -318,22 +318,22 @@ impl Replay<'_, '_> {
         self.pieces = pieces;
     }
 
-    /// What the last of a family has left is what the next run finds in the first.
+    /// What the last of an alias set has left is what the next run finds in the first.
     fn hand_over(&mut self) {
         let end = self.time(Point::end_of_run(self.positions.len()));
         let mut pieces = std::mem::take(&mut self.pieces);
         for value in self.facts.ids() {
             let fact = self.facts.value(value);
-            let head = self.facts.value(fact.family);
-            if fact.family == value || fact.root != value || head.life != Life::Resident {
+            let head = self.facts.value(fact.alias_set);
+            if fact.alias_set == value || fact.root != value || head.life != Life::Resident {
                 continue;
             }
-            let Some((space, span)) = self.facts.span(fact.family) else { continue };
+            let Some((space, span)) = self.facts.span(fact.alias_set) else { continue };
             let bytes = &mut self.bytes[space as usize];
             bytes.list(span, &mut pieces);
             for (piece, stamp) in &pieces {
                 if let Some(stamp) = stamp.filter(|s| s.owner == Thing::Value(value)) {
-                    let owner = Thing::Value(fact.family);
+                    let owner = Thing::Value(fact.alias_set);
                     bytes.set(*piece, Stamp { owner, ready: stamp.ready.min(end), ..stamp });
                 }
             }

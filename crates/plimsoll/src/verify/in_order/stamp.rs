@@ -87,8 +87,8 @@ impl Replay<'_, '_> {
         let by = Culprit { thing: write.thing, step: write.step };
         if let Thing::Value(lost) = old.owner {
             let fact = self.facts.value(lost);
-            if fact.protected && !self.same_family(lost, write.owner) {
-                self.found.push(Violation::PersistentLost { value: fact.family, by, at });
+            if fact.protected && !self.in_same_set(lost, write.owner) {
+                self.found.push(Violation::PersistentLost { value: fact.alias_set, by, at });
                 return;
             }
         }
@@ -108,9 +108,9 @@ impl Replay<'_, '_> {
         });
     }
 
-    pub(super) fn same_family(&self, value: ValueId, other: Thing) -> bool {
+    pub(super) fn in_same_set(&self, value: ValueId, other: Thing) -> bool {
         let Thing::Value(other) = other else { return false };
-        self.facts.value(value).family == self.facts.value(other).family
+        self.facts.value(value).alias_set == self.facts.value(other).alias_set
     }
 
     /// Looks at some bytes, and notes until when they are needed.
@@ -171,7 +171,7 @@ impl Replay<'_, '_> {
             return;
         };
         let root = *self.facts.value(used.root);
-        if root.protected && !self.same_family(used.root, stamp.owner) {
+        if root.protected && !self.in_same_set(used.root, stamp.owner) {
             // Said when it happened.
             return;
         }

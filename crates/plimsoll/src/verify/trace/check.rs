@@ -159,14 +159,16 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Whether a step is declared to write the value, or its family.
+    /// Whether a step is declared to write the value, or its alias set.
     fn makes(&self, step: StepId, value: ValueId) -> bool {
-        let family = |v: ValueId| {
+        let alias_set = |v: ValueId| {
             let root = self.facts.values.get(v.index()).map(|fact| fact.root);
-            root.map(|root| self.facts.value(root).family)
+            root.map(|root| self.facts.value(root).alias_set)
         };
         let accesses = self.facts.program.accesses(step);
-        accesses.iter().any(|a| a.kind == AccessKind::Write && family(a.value) == family(value))
+        accesses
+            .iter()
+            .any(|a| a.kind == AccessKind::Write && alias_set(a.value) == alias_set(value))
     }
 
     /// What a step writes over what it reads, and over what else it writes.

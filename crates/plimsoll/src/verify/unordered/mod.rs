@@ -212,7 +212,7 @@ fn root_items(
     if from_outside {
         span.hi = span.hi.max(span.lo + fact.bytes + fact.guard);
     }
-    let lasting = fact.protected || facts.value(fact.family).life == Life::Resident;
+    let lasting = fact.protected || facts.value(fact.alias_set).life == Life::Resident;
     let mut cuts = vec![span.lo, span.hi];
     if lasting {
         cuts.extend(taken.iter().flat_map(|t| [t.lo, t.hi]).map(|b| b.clamp(span.lo, span.hi)));

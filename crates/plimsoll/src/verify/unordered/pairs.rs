@@ -276,9 +276,9 @@ impl<'a> Judge<'a> {
         let by = second.culprit();
         if let (None, Thing::Value(value), false) = (first.step, first.thing, first.writes) {
             let root = self.facts.value(self.facts.value(value).root);
-            let family = self.facts.value(root.family);
-            return Some(if root.protected || family.life == Life::Resident {
-                Violation::PersistentLost { value: root.family, by, at }
+            let alias_set = self.facts.value(root.alias_set);
+            return Some(if root.protected || alias_set.life == Life::Resident {
+                Violation::PersistentLost { value: root.alias_set, by, at }
             } else {
                 Violation::OutputLost { value, by: Some(by), at }
             });

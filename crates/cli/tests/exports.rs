@@ -30,7 +30,7 @@ fn model(name: &str) -> String {
 }
 
 fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("exits-{name}"));
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("exports-{name}"));
     let _ = fs::remove_dir_all(&path);
     fs::create_dir_all(&path).expect("a folder for tests");
     path
