@@ -231,7 +231,9 @@ mod tests {
         let lists: Vec<&[char]> = rows.iter().collect();
         assert_eq!(lists, [&['a', 'd'][..], &[], &['c', 'b'], &[]]);
         let mut pushed = CompressedRows::new();
-        lists.iter().for_each(|list| pushed.push(list.iter().copied()));
+        for list in &lists {
+            pushed.push(list.iter().copied());
+        }
         assert_eq!(pushed, rows);
     }
 

@@ -143,14 +143,13 @@ impl Action {
     pub(super) fn cost(&self, before: &PlannedGraph, after: &PlannedGraph) -> Cost {
         let graph = &before.case.graph;
         match self {
-            Action::JoinConcats => Cost::Nothing,
             Action::Plan(PlanChange::OutputsOutside) => {
                 let bytes = |value: &ValueId| graph.value(*value).native_size().known();
                 Cost::BytesElsewhere(graph.outputs().iter().filter_map(bytes).sum())
             }
             Action::Plan(PlanChange::SecondBank(_)) => Cost::BytesElsewhere(after.spilled_bytes()),
             Action::Plan(change) if change.asks_for_kernels() => Cost::Kernels,
-            Action::Plan(_) => Cost::Nothing,
+            Action::Plan(_) | Action::JoinConcats => Cost::Nothing,
             Action::Strided | Action::InPlaceAt(_) => Cost::Kernels,
             Action::Recompute { node, .. } => {
                 Cost::Elements(recompute::elements(graph, *node).unwrap_or(0))

@@ -52,8 +52,8 @@ impl From<&Graph> for GraphBuilder {
     /// The same graph again, to declare more of it. Ids are as before.
     fn from(graph: &Graph) -> Self {
         GraphBuilder {
-            values: graph.values.clone(),
-            nodes: graph.nodes.clone(),
+            values: graph.values.to_vec(),
+            nodes: graph.nodes.to_vec(),
             outputs: graph.outputs.clone(),
             execution: graph.execution,
             value_names: HashMap::clone(&graph.names),
@@ -197,7 +197,9 @@ impl GraphBuilder {
     }
 
     /// Checks the graph.
-    pub fn finish(self) -> Result<Graph, GraphError> {
+    pub fn finish(mut self) -> Result<Graph, GraphError> {
+        self.values.shrink_to_fit();
+        self.nodes.shrink_to_fit();
         let mut names = self.value_names;
         for (index, value) in self.values.iter().enumerate() {
             // A name may have been changed since the value was added.
@@ -208,8 +210,8 @@ impl GraphBuilder {
         }
         let producers = vec![None; self.values.len()];
         let graph = Graph {
-            values: self.values,
-            nodes: self.nodes,
+            values: Arc::new(self.values),
+            nodes: Arc::new(self.nodes),
             outputs: self.outputs,
             execution: self.execution,
             names: Arc::new(names),

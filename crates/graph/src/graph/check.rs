@@ -52,7 +52,7 @@ pub(super) fn check_sharing(graph: &Graph) -> Result<Resolved, GraphError> {
 
 /// Nobody refers to the step of a node that takes none.
 fn check_referred(graph: &Graph) -> Check {
-    for node in &graph.nodes {
+    for node in graph.nodes.iter() {
         if let Some(other) = referred_nodes(node).find(|other| graph.node(*other).elided) {
             let fault = NodeFault::ElidedNode { node: graph.node(other).name.clone() };
             return Err(GraphError::node(&node.name, fault));
@@ -63,7 +63,7 @@ fn check_referred(graph: &Graph) -> Check {
 
 /// Every id that is used belongs to something.
 fn check_ids(graph: &Graph) -> Check {
-    for value in &graph.values {
+    for value in graph.values.iter() {
         if value.view.is_some_and(|view| view.of.index() >= graph.values.len()) {
             return Err(GraphError::value(&value.name, ValueFault::UnknownRoot));
         }
@@ -74,7 +74,7 @@ fn check_ids(graph: &Graph) -> Check {
         }
     }
     let mut names = HashSet::new();
-    for node in &graph.nodes {
+    for node in graph.nodes.iter() {
         let fault = |fault| Err(GraphError::node(&node.name, fault));
         if !names.insert(&node.name) {
             return fault(NodeFault::Duplicate);

@@ -37,11 +37,11 @@ pub use value::{Bytes, Value};
 
 use crate::effect::{Effect, NodeOperands, Operand, ViewEffect, effect, known_views};
 
-/// A checked graph.
+/// A checked graph. A copy shares values and nodes until one of the two is changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
-    values: Vec<Value>,
-    nodes: Vec<Node>,
+    values: Arc<Vec<Value>>,
+    nodes: Arc<Vec<Node>>,
     outputs: Vec<ValueId>,
     execution: Execution,
     names: Arc<HashMap<String, ValueId>>,
@@ -115,7 +115,7 @@ impl Graph {
 
     /// The remarks on a node, to be changed. They mean nothing to the planner.
     pub fn notes_mut(&mut self, node: NodeId) -> &mut std::collections::BTreeMap<String, String> {
-        &mut self.nodes[node.index()].notes
+        &mut Arc::make_mut(&mut self.nodes)[node.index()].notes
     }
 
     /// Says how much memory a node needs while it runs, once its kernel is chosen.
@@ -124,7 +124,7 @@ impl Graph {
     /// If the scratch is aligned to 0.
     pub fn set_scratch(&mut self, node: NodeId, scratch: Option<Scratch>) {
         assert!(scratch.is_none_or(|scratch| scratch.align > 0), "aligned to something");
-        self.nodes[node.index()].scratch = scratch;
+        Arc::make_mut(&mut self.nodes)[node.index()].scratch = scratch;
     }
 
     /// What is known to be the same bytes, with kernels that can do that.
@@ -174,14 +174,15 @@ impl Graph {
         copied: &[ValueId],
     ) -> Result<(Graph, Resolved), GraphError> {
         let mut graph = self.clone();
-        for (value, view) in graph.values.iter_mut().zip(views) {
+        let values = Arc::make_mut(&mut graph.values);
+        for (value, view) in values.iter_mut().zip(views) {
             value.view = *view;
         }
-        for (node, elided) in graph.nodes.iter_mut().zip(elided) {
-            node.elided = *elided;
-        }
         for value in copied {
-            graph.values[value.index()].copied = true;
+            values[value.index()].copied = true;
+        }
+        for (node, elided) in Arc::make_mut(&mut graph.nodes).iter_mut().zip(elided) {
+            node.elided = *elided;
         }
         let resolved = check::check_sharing(&graph)?;
         Ok((graph, resolved))
