@@ -113,8 +113,6 @@ fn is_scale(fusing: &Fusing<'_>, node: usize) -> bool {
     let node = &fusing.model.body.nodes[node];
     let mut others = node.inputs.iter().skip(1).flatten();
     matches!(node.operator, Operator::Binary(_))
-        && others.all(|other| {
-            let shape = fusing.facts[other.index()].shape.as_ref().and_then(|shape| shape.known());
-            shape.is_some_and(|dims| dims.iter().all(|dim| *dim == 1))
-        })
+        && others
+            .all(|other| fusing.dims(*other).is_some_and(|dims| dims.iter().all(|dim| *dim == 1)))
 }

@@ -43,7 +43,9 @@ pub(super) fn found(fusing: &Fusing<'_>, kinds: &BTreeSet<FusionKind>) -> Found 
     if kinds.contains(&FusionKind::Attention) {
         for FusedStep { nodes } in attentions(fusing) {
             if nodes.iter().all(|node| !taken[*node] || is_early(fusing, *node)) {
-                nodes.iter().for_each(|node| taken[*node] |= !is_early(fusing, *node));
+                for node in &nodes {
+                    taken[*node] |= !is_early(fusing, *node);
+                }
                 groups.push(Group { ways: vec![(BTreeSet::from([FusionKind::Attention]), nodes)] });
             }
         }
@@ -60,7 +62,9 @@ pub(super) fn found(fusing: &Fusing<'_>, kinds: &BTreeSet<FusionKind>) -> Found 
         let ways = ways.into_iter().filter_map(|nodes| Some((needed(fusing, &nodes)?, nodes)));
         let ways: Vec<_> = ways.filter(|(needed, _)| needed.is_subset(kinds)).collect();
         if let Some((_, most)) = ways.last() {
-            most.iter().for_each(|node| taken[*node] = true);
+            for node in most {
+                taken[*node] = true;
+            }
             groups.push(Group { ways });
         }
     }
@@ -94,7 +98,9 @@ fn inlined(
 ) -> Vec<Inlined> {
     let mut last_of = vec![None; fusing.model.body.nodes.len()];
     for (_, nodes) in groups.iter().filter_map(|group| group.ways.last()) {
-        nodes.last().into_iter().for_each(|last| last_of[*last] = Some(nodes));
+        if let Some(last) = nodes.last() {
+            last_of[*last] = Some(nodes);
+        }
     }
     let mut found = Vec::new();
     for node in firsts {
@@ -127,14 +133,15 @@ fn inlined(
 
 /// Whether a layout is more than another shape for the same bytes.
 fn moves(fusing: &Fusing<'_>, node: usize) -> bool {
-    match fusing.model.body.nodes[node].operator {
+    let operator = &fusing.model.body.nodes[node].operator;
+    matches!(
+        operator,
         Operator::Concat { .. }
-        | Operator::Pad(_)
-        | Operator::Resize(_)
-        | Operator::Expand
-        | Operator::Transpose(_) => true,
-        _ => false,
-    }
+            | Operator::Pad(_)
+            | Operator::Resize(_)
+            | Operator::Expand
+            | Operator::Transpose(_)
+    )
 }
 
 /// Whether a product reads a tensor as data and nowhere else: what can be computed again.

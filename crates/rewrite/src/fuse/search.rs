@@ -177,7 +177,9 @@ impl Search<'_> {
         for group in &self.found.groups {
             let ways = group.ways.iter().rev();
             let way = ways.into_iter().find(|(needed, _)| needed.is_subset(&chosen.kinds));
-            way.into_iter().for_each(|(_, nodes)| steps.add(nodes));
+            if let Some((_, nodes)) = way {
+                steps.add(nodes);
+            }
         }
         for index in &chosen.inlined {
             let item = &self.found.inlined[*index];
@@ -190,25 +192,22 @@ impl Search<'_> {
 /// Fused steps while they are put together.
 struct Steps<'a> {
     fusing: &'a Fusing<'a>,
-    steps: Vec<Vec<usize>>,
+    /// The nodes of each.
+    made: Vec<Vec<usize>>,
     /// The steps that a node is part of.
     of: Vec<BTreeSet<usize>>,
 }
 
 impl<'a> Steps<'a> {
     fn new(fusing: &'a Fusing<'a>) -> Self {
-        Steps {
-            fusing,
-            steps: Vec::new(),
-            of: vec![BTreeSet::new(); fusing.model.body.nodes.len()],
-        }
+        Steps { fusing, made: Vec::new(), of: vec![BTreeSet::new(); fusing.model.body.nodes.len()] }
     }
 
     fn add(&mut self, nodes: &[usize]) {
         for node in nodes {
-            self.of[*node].insert(self.steps.len());
+            self.of[*node].insert(self.made.len());
         }
-        self.steps.push(nodes.to_vec());
+        self.made.push(nodes.to_vec());
     }
 
     /// Makes nodes part of the steps of all that read what they make, if all of these can.
@@ -239,14 +238,14 @@ impl<'a> Steps<'a> {
             let step = FusedStep { nodes: all };
             self.fusing.accesses(&step).is_ok().then_some(step.nodes)
         };
-        let changed = into.iter().map(|step| Some((*step, joined(&self.steps[*step][..])?)));
+        let changed = into.iter().map(|step| Some((*step, joined(&self.made[*step][..])?)));
         let Some(changed) = changed.collect::<Option<Vec<_>>>() else { return };
         let added = alone.iter().map(|product| joined(&[*product]));
         let Some(added) = added.collect::<Option<Vec<_>>>() else { return };
         // What is read through is no step any more.
         for step in self.of[nodes[0]].clone() {
-            if self.steps[step] == nodes {
-                self.steps[step].clear();
+            if self.made[step] == nodes {
+                self.made[step].clear();
                 for node in nodes {
                     self.of[*node].remove(&step);
                 }
@@ -256,13 +255,15 @@ impl<'a> Steps<'a> {
             for node in &all {
                 self.of[*node].insert(step);
             }
-            self.steps[step] = all;
+            self.made[step] = all;
         }
-        added.iter().for_each(|nodes| self.add(nodes));
+        for nodes in &added {
+            self.add(nodes);
+        }
     }
 
     fn finish(self) -> Vec<FusedStep> {
-        let steps = self.steps.into_iter().filter(|nodes| nodes.len() > 1);
+        let steps = self.made.into_iter().filter(|nodes| nodes.len() > 1);
         let mut steps: Vec<FusedStep> = steps.map(|nodes| FusedStep { nodes }).collect();
         let place =
             |step: &FusedStep| step.nodes.last().map(|last| self.fusing.wiring.place(*last));
