@@ -15,9 +15,9 @@ mod model;
 mod op_class;
 pub mod range;
 mod rules;
-mod weights;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod weights;
 mod wiring;
 
 pub use fused::{BLOCK_ROWS, Form, FusedAccesses, FusedFault, FusedStep, Fusing, Role};

@@ -47,6 +47,8 @@ pub enum Action {
     },
     /// Plan at smaller dims: the variant of that index.
     Smaller(usize),
+    /// Compute several nodes as one: the variant of that index.
+    Fuse(usize),
     /// Hold these values in half precision.
     Half(Vec<ValueId>),
     /// Let a second bank take what has no room in a first one of so many bytes.
@@ -114,7 +116,9 @@ impl Action {
                 case.graph = split::in_parts(&case.graph, segments, *parts)?;
                 case.tries.join = true;
             }
-            Action::Smaller(variant) => case.graph = variants.get(*variant)?.graph.clone(),
+            Action::Smaller(variant) | Action::Fuse(variant) => {
+                case.graph = variants.get(*variant)?.graph.clone();
+            }
             Action::Half(values) => case.graph = half::halved(&case.graph, values)?,
             Action::SecondBank(capacity) => {
                 let mut first = BankSpec::new("arena");
@@ -140,7 +144,7 @@ impl Action {
             Action::InPlace => 6,
             Action::OutputsOutside => 7,
             Action::Strided => 8,
-            Action::InPlaceAt(_) => 9,
+            Action::InPlaceAt(_) | Action::Fuse(_) => 9,
             Action::Recompute { .. } => 10,
             Action::Split { .. } => 11,
             Action::Half(_) => 12,
@@ -163,6 +167,7 @@ impl Action {
                 | Action::Recompute { .. }
                 | Action::Split { .. }
                 | Action::Smaller(_)
+                | Action::Fuse(_)
                 | Action::Half(_)
         )
     }
@@ -171,6 +176,8 @@ impl Action {
     pub(super) fn most_alike(&self) -> usize {
         match self {
             Action::Recompute { .. } | Action::Half(_) => 2,
+            // Each is another kernel to write.
+            Action::Fuse(_) => 4,
             _ => 1,
         }
     }
@@ -186,7 +193,8 @@ impl Action {
             | Action::NoGuards
             | Action::InPlace
             | Action::Strided
-            | Action::InPlaceAt(_) => Cost::Kernels,
+            | Action::InPlaceAt(_)
+            | Action::Fuse(_) => Cost::Kernels,
             Action::OutputsOutside => {
                 let bytes = |value: &ValueId| graph.value(*value).native_size().known();
                 Cost::BytesElsewhere(graph.outputs().iter().filter_map(bytes).sum())

@@ -23,6 +23,7 @@ pub(super) fn kind(action: &Action) -> &'static str {
         Action::Recompute { .. } => "recompute",
         Action::Split { .. } => "split",
         Action::Smaller(_) => "smaller",
+        Action::Fuse(_) => "fuse",
         Action::Half(_) => "half",
         Action::SecondBank(_) => "second_bank",
         _ => "other",
@@ -69,6 +70,10 @@ pub(super) fn what(action: &Action, case: &Case, variants: &[Variant]) -> String
             format!("do in {parts} parts each: {}", listed(segments, segment))
         }
         Action::Smaller(index) => format!("plan for {}", plain(&variants[*index].label)),
+        Action::Fuse(index) => {
+            let label = plain(&variants[*index].label).replace(',', " and ");
+            format!("compute several nodes as one step: {label}")
+        }
         Action::Half(values) => {
             let names = listed(values, |value: &ValueId| plain(&case.graph.value(*value).name));
             format!("hold {} in half precision: {names}", counted(values.len(), "value"))
@@ -105,6 +110,7 @@ pub(super) fn how(action: &Action, case: &Case, variants: &[Variant]) -> Option<
         Action::Align(align) => Some(format!("--align {align}")),
         Action::NoGuards => Some("--guard 0".to_owned()),
         Action::Smaller(index) => Some(format!("--dim {}", variants[*index].label)),
+        Action::Fuse(index) => Some(format!("--kernels fused={}", variants[*index].label)),
         Action::SecondBank(capacity) => Some(format!("--bank arena={capacity} --bank second")),
         _ => None,
     }

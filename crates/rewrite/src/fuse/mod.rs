@@ -19,4 +19,4 @@ mod search;
 mod tests;
 
 pub use self::kinds::{FusionKind, UnknownFusion};
-pub use self::search::{Fused, MOST_PLANS, fuse};
+pub use self::search::{Fused, MOST_PLANS, fuse, fuse_all};

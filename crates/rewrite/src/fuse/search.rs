@@ -60,6 +60,22 @@ pub fn fuse(
     }))
 }
 
+/// The graph with all fusions of these kinds, whether they are worth it or not; `None` if there are none.
+#[must_use]
+pub fn fuse_all(
+    model: &Model,
+    inferred: &Inferred,
+    kinds: &BTreeSet<FusionKind>,
+) -> Option<FusedGraph> {
+    let wiring = Wiring::new(model, &inferred.order);
+    let Inferred { facts, statics, .. } = inferred;
+    let fusing = Fusing { model, facts, statics, wiring: &wiring };
+    let found = found(&fusing, kinds);
+    let inlined = (0..found.inlined.len()).collect();
+    let steps = steps(&fusing, &found, &Chosen { kinds: kinds.clone(), inlined });
+    if steps.is_empty() { None } else { inferred.fused(model, &steps).ok() }
+}
+
 /// What is fused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Chosen {
@@ -146,7 +162,7 @@ impl Search<'_> {
 
     fn tried(&mut self, chosen: Chosen) -> Option<Tried> {
         self.plans += 1;
-        let steps = self.steps(&chosen);
+        let steps = steps(&self.fusing, self.found, &chosen);
         let graph = self.inferred.fused(self.fusing.model, &steps).ok()?;
         let planned = Case { graph: graph.graph.clone(), ..self.quick.clone() }.plan().ok()?;
         Some(Tried { chosen, steps, graph, planned })
@@ -170,23 +186,23 @@ impl Search<'_> {
             (0..self.found.inlined.len()).filter(|index| !tried.chosen.inlined.contains(index));
         open.filter(alive).collect()
     }
+}
 
-    /// The fused steps of a choice, by the place of their last node.
-    fn steps(&self, chosen: &Chosen) -> Vec<FusedStep> {
-        let mut steps = Steps::new(&self.fusing);
-        for group in &self.found.groups {
-            let ways = group.ways.iter().rev();
-            let way = ways.into_iter().find(|(needed, _)| needed.is_subset(&chosen.kinds));
-            if let Some((_, nodes)) = way {
-                steps.add(nodes);
-            }
+/// The fused steps of a choice, by the place of their last node.
+fn steps(fusing: &Fusing<'_>, found: &Found, chosen: &Chosen) -> Vec<FusedStep> {
+    let mut steps = Steps::new(fusing);
+    for group in &found.groups {
+        let ways = group.ways.iter().rev();
+        let way = ways.into_iter().find(|(needed, _)| needed.is_subset(&chosen.kinds));
+        if let Some((_, nodes)) = way {
+            steps.add(nodes);
         }
-        for index in &chosen.inlined {
-            let item = &self.found.inlined[*index];
-            steps.read_through(&item.nodes, &item.readers);
-        }
-        steps.finish()
     }
+    for index in &chosen.inlined {
+        let item = &found.inlined[*index];
+        steps.read_through(&item.nodes, &item.readers);
+    }
+    steps.finish()
 }
 
 /// Fused steps while they are put together.
