@@ -16,6 +16,7 @@ mod found;
 mod kinds;
 mod search;
 #[cfg(test)]
+#[allow(clippy::many_single_char_names, reason = "operands, as formulas call them")]
 mod tests;
 
 pub use self::kinds::{FusionKind, UnknownFusion};
