@@ -143,7 +143,7 @@ impl Args {
             let (order, sharing) = (case.sequence.name(), case.sharing.name());
             clock.lap(&format!("{at} of {count}: {order} order, sharing {sharing}: "));
             let start = Instant::now();
-            let improved = subject.variant(case.sequence, case.sharing).improve(&mut clock)?;
+            let improved = subject.variant(case.sequence, case.sharing)?.improve(&mut clock)?;
             let searched = start.elapsed();
             if let Some(ordering) = &improved.best.ordering {
                 let bound = ordering.schedule.arena_bound_bytes;
@@ -153,7 +153,7 @@ impl Args {
                 let (mut row, unshared) = planned(&improved, case, *packer, &mut clock)?;
                 row.search_time = Some(searched);
                 comparison.rows.push(row);
-                comparison.unshared = unshared.or(comparison.unshared);
+                comparison.unshared = comparison.unshared.or(unshared);
             }
         }
         drop(clock);
@@ -179,15 +179,15 @@ impl Args {
             sequences.truncate(1);
         }
         let sharings: Vec<Sharing> =
-            Sharing::ALL.into_iter().filter(|sharing| self.is_compared(*sharing)).collect();
+            Sharing::ALL.into_iter().filter(|one| self.is_compared(*one, subject)).collect();
         let asked = self.planning.choices.packing.algorithm();
         let mut cases = Vec::new();
         for sharing in &sharings {
             // Where nothing is shared, no order is better than another.
             let orders = if *sharing == Sharing::None { 1 } else { sequences.len() };
             for sequence in &sequences[..orders] {
-                let is_last =
-                    Some(sharing) == sharings.last() && Some(sequence) == sequences.last();
+                let most = sharings.iter().rfind(|sharing| **sharing != Sharing::Fused);
+                let is_last = Some(sharing) == most && Some(sequence) == sequences.last();
                 let mut packers = vec![asked];
                 if asked.is_none() && (is_last || self.all && *sharing != Sharing::None) {
                     packers.extend(Algorithm::all().into_iter().map(Some));
@@ -198,13 +198,18 @@ impl Args {
         cases
     }
 
-    fn is_compared(&self, sharing: Sharing) -> bool {
+    fn is_compared(&self, sharing: Sharing, subject: &Subject) -> bool {
         let choices = &self.planning.choices;
+        let most = self.planning.how_to_read.most_sharing();
         match sharing {
             Sharing::None => true,
             _ if choices.keeps_all_apart() => false,
+            Sharing::Strides => most == Sharing::Strides,
+            Sharing::Fused => {
+                most >= Sharing::Concats && subject.lowering.can_fuse(&subject.loaded)
+            }
             Sharing::InPlace if choices.is_never_in_place() => false,
-            sharing => sharing <= self.planning.how_to_read.most_sharing(),
+            sharing => sharing <= most,
         }
     }
 
@@ -380,12 +385,14 @@ fn packed(table: &Table, options: &Options, labels: Vec<String>, clock: &mut Clo
 
 impl Subject {
     /// The same in another order, with other sharing.
-    fn variant(&self, sequence: Sequence, sharing: Sharing) -> Self {
+    fn variant(&self, sequence: Sequence, sharing: Sharing) -> Result<Self> {
         let mut variant = self.clone();
         variant.lowering = self.lowering.variant(sequence, sharing);
+        variant.loaded.unfuse();
+        variant.lowering.fuse(&mut variant.loaded, &self.options, &self.source)?;
         if sharing == Sharing::None {
             variant.options.no_share = NoShare::Everything;
         }
-        variant
+        Ok(variant)
     }
 }

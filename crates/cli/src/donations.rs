@@ -37,6 +37,13 @@ pub(crate) struct Donations {
     state: Vec<String>,
 }
 
+impl Donations {
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.donate.is_empty() && self.state.is_empty()
+    }
+}
+
 impl DonationArgs {
     /// Whether pairs are given under an option of that name.
     pub(crate) fn says(&self, key: &str) -> bool {

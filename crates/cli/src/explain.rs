@@ -97,7 +97,11 @@ impl Args {
         tell: impl FnOnce(&ExplainReport<'_>) -> Result<T>,
     ) -> Result<Result<T, String>> {
         let Subject { source, lowering, loaded, options, .. } = subject;
-        let variants = if self.no_advice { Vec::new() } else { lowering.smaller(&source)? };
+        let variants = if self.no_advice {
+            Vec::new()
+        } else {
+            lowering.smaller(&source)?.into_iter().chain(lowering.fusions(&loaded)).collect()
+        };
         let mut pulse = || clock.tick(|| "planning".to_owned());
         let settled = match lowering.case(loaded.graph, options)?.plan_watched(&mut pulse) {
             Ok(settled) => settled,

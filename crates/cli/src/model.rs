@@ -3,17 +3,19 @@
 //! What a program is made from beside the graph (widths, sizes, kernels, order) is told in the
 //! plan, so that whoever verifies it need not say it again.
 
+mod fused;
 #[allow(clippy::similar_names, reason = "ranges, and what is ranged over them")]
 mod ranges;
 pub(crate) mod taken;
 mod variants;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
+pub(crate) use fused::KernelChoice;
 use plimsoll::{JsonFault, Options, OrderEffort, Recorded, object_from_json};
 use plimsoll_graph::training_json::TrainingJsonError;
 use plimsoll_graph::{
@@ -24,6 +26,7 @@ use plimsoll_graph::{
 use plimsoll_model::{Model, Refused};
 use plimsoll_onnx::{OnnxError, OnnxFile};
 use plimsoll_pack::Effort;
+use plimsoll_rewrite::fuse::FusionKind;
 use ranges::AtSizes;
 pub(crate) use ranges::Loaded;
 use serde::Deserialize;
@@ -106,9 +109,12 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "FILE")]
     sizes: Option<PathBuf>,
 
-    /// What the kernels can do [default: standard]
-    #[arg(long, value_enum, value_name = "NAME")]
-    kernels: Option<KernelSet>,
+    /// What the kernels can do: standard (views are free, and ops that can work in place do), strided (and every op
+    /// reads and writes strided rows), views (nothing works in place), copying (every op writes bytes of its own), fused
+    /// (several nodes are one step where that lowers the arena), or fused=KIND,KIND with kinds among activation,
+    /// epilogue, residual, attention, layout, prologue [default: standard]
+    #[arg(long, value_name = "NAME")]
+    kernels: Option<KernelChoice>,
 
     /// Nodes whose kernels can do less than the others: what they make are no views, and nothing is
     /// in place, like Transpose,Relu:0-9
@@ -147,6 +153,8 @@ enum KernelSet {
     Views,
     /// Every op writes bytes of its own
     Copying,
+    /// Several nodes are one step where that lowers the arena
+    Fused,
 }
 
 /// What becomes of concats.
@@ -161,7 +169,7 @@ enum Concat {
 impl KernelSet {
     fn preset(self) -> Preset {
         match self {
-            KernelSet::Standard => Preset::Standard,
+            KernelSet::Standard | KernelSet::Fused => Preset::Standard,
             KernelSet::Strided => Preset::Strided,
             KernelSet::Views => Preset::Views,
             KernelSet::Copying => Preset::Copying,
@@ -174,6 +182,7 @@ impl KernelSet {
             KernelSet::Strided => "strided",
             KernelSet::Views => "views",
             KernelSet::Copying => "copying",
+            KernelSet::Fused => "fused",
         }
     }
 }
@@ -185,6 +194,10 @@ pub(crate) struct Lowering {
     donations: Donations,
     width: Width,
     kernels: KernelSet,
+    /// The kinds of fused kernels that there are.
+    fusions: BTreeSet<FusionKind>,
+    /// The nodes of fused steps, as a plan tells.
+    fused: Option<Vec<Vec<String>>>,
     own_bytes: Vec<Selector>,
     strided: Vec<Selector>,
     sizes: BTreeMap<String, u64>,
@@ -261,11 +274,12 @@ impl ModelArgs {
         };
         let own_bytes = nodes(&self.own_bytes, &recorded.own_bytes, "own_bytes")?;
         let strided = nodes(&self.strided, &recorded.strided, "strided")?;
-        let kernels = match (self.kernels, recorded.kernels) {
-            (Some(kernels), _) => kernels,
+        let KernelChoice { set: kernels, fusions } = match (&self.kernels, recorded.kernels) {
+            (Some(kernels), _) => kernels.clone(),
             (None, Some(name)) => KernelSet::from_str(&name, false)
-                .map_err(|_| anyhow!("{plan}: options.kernels: unknown {name:?}"))?,
-            (None, None) => KernelSet::Standard,
+                .map_err(|_| anyhow!("{plan}: options.kernels: unknown {name:?}"))?
+                .into(),
+            (None, None) => KernelSet::Standard.into(),
         };
         let dims =
             self.dims.or_as_recorded(recorded.dims).with_context(|| format!("{plan}: options"))?;
@@ -279,6 +293,8 @@ impl ModelArgs {
             dims,
             width,
             kernels,
+            fusions,
+            fused: recorded.fused,
             sizes,
             sizes_from,
             order,
@@ -291,6 +307,7 @@ impl ModelArgs {
 struct Said {
     width: Option<String>,
     kernels: Option<String>,
+    fused: Option<Vec<Vec<String>>>,
     #[serde(default)]
     own_bytes: Vec<String>,
     #[serde(default)]
@@ -370,17 +387,19 @@ impl Lowering {
             }
             Read::Model(model, bytes) => (model, Some(bytes)),
         };
-        let AtSizes { graph, refused, corners, proof } = self.at_sizes(&model, source)?;
+        let AtSizes { graph, refused, corners, proof, operators } = self.at_sizes(model, source)?;
         let passed_over = |refused: &Refused| format!("{source}: {refused}; planned without it");
         let notes = refused.iter().map(passed_over).collect();
         let corners = corners.into_iter().map(|(name, graph)| Ok((name, donated(graph)?)));
         let corners = corners.collect::<Result<_>>()?;
-        Ok(Loaded { graph: donated(graph)?, corners, proof, onnx, notes })
+        let (graph, fused) = (donated(graph)?, Vec::new());
+        Ok(Loaded { graph, corners, proof, onnx, notes, operators, fused })
     }
 
     /// The same without the copies that a plan tells it does without.
     pub(crate) fn load_as_recorded(&self, source: &Source) -> Result<Loaded> {
         let mut loaded = self.load(source)?;
+        self.fuse(&mut loaded, &Options::default(), source)?;
         let lowering = self.options();
         let joined = joined_as_recorded(&loaded.graph, &lowering, &self.joined);
         let (graph, joined) =
@@ -420,7 +439,8 @@ impl Lowering {
 
     /// What is tried for a smaller arena.
     fn tries(&self, options: &Options) -> Tries {
-        let joins = matches!(self.kernels, KernelSet::Standard | KernelSet::Strided);
+        let joins =
+            matches!(self.kernels, KernelSet::Standard | KernelSet::Strided | KernelSet::Fused);
         Tries {
             order: self.order_effort(options.pack.effort),
             join: self.concat == Concat::Join && joins,

@@ -66,6 +66,7 @@ impl PlanningArgs {
         let lowering = self.how_to_read.resolve()?;
         let mut loaded = lowering.load(&source)?;
         let mut notes = std::mem::take(&mut loaded.notes);
+        lowering.fuse(&mut loaded, &options, &source)?;
         options.no_share = choices.no_share(&loaded.graph)?;
         if let (Some(layout), Some(from)) = (&options.shared, choices.shared_source()) {
             notes.extend(shared::plain_params(&loaded.graph, layout, &from));
@@ -108,6 +109,9 @@ impl Improved {
         let mut recorded = Recorded::new();
         lowering.record(&mut recorded);
         choices.record(options, &mut recorded);
+        if !loaded.fused.is_empty() {
+            recorded.insert("fused".to_owned(), json!(loaded.fused));
+        }
         if !self.best.choices.is_empty() {
             let choices = self.best.choices.iter();
             let choices = choices.map(|choice| RecordedChoice::of(&loaded.graph, choice));

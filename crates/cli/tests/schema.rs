@@ -19,7 +19,7 @@ fn schema() -> Value {
 }
 
 /// What is planned: together, these have every key that a plan can have.
-const PLANS: [&[&str]; 17] = [
+const PLANS: [&[&str]; 18] = [
     &[],
     &["--place", "all", "--guard", "32", "--min-slot", "64"],
     &["--bank", "sram=72KiB,align=16", "--bank", "dram"],
@@ -29,6 +29,7 @@ const PLANS: [&[&str]; 17] = [
     &["corpus/models/encoder.onnx", "--dim", "seq=1..64"],
     &["corpus/models/decoder.onnx", "--donate", "past=present"],
     &["corpus/models/decoder.onnx", "--state", "past=present"],
+    &["corpus/models/decoder.onnx", "--kernels", "fused"],
     &["corpus/graphs/kv_cache_decode.plim"],
     &["corpus/graphs/two_queues.plim"],
     &["corpus/graphs/elided_transpose.plim"],

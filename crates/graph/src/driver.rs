@@ -83,7 +83,8 @@ impl Case {
     }
 
     /// The same case, to be planned by rules alone.
-    pub(crate) fn quick(mut self) -> Self {
+    #[must_use]
+    pub fn quick(mut self) -> Self {
         self.tries.order = self.tries.order.map(|_| OrderEffort::Fast);
         self.options.pack.work = Some(0);
         self

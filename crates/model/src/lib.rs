@@ -8,16 +8,21 @@
 //! [`range`] does so for all sizes of a range of dims at once.
 
 mod arithmetic;
+mod fused;
 mod infer;
 mod lower;
 mod model;
 mod op_class;
 pub mod range;
 mod rules;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod weights;
+mod wiring;
 
+pub use fused::{BLOCK_ROWS, Form, FusedAccesses, FusedFault, FusedStep, Fusing, Role};
 pub use infer::{BindingFault, Bindings, Branch, Order, Refused, ShapeError, Step, facts, statics};
-pub use lower::{Inferred, infer};
+pub use lower::{FusedGraph, FusedGraphError, Inferred, infer};
 pub use model::{
     ArgReduce, Attention, Axis, BatchNorm, Beyond, Binary, Body, Branches, Cell, Content,
     Conversion, Convolution, Coordinates, Cumulate, Custom, DepthOrder, Direction, Distribution,
@@ -28,3 +33,4 @@ pub use model::{
     Sizing, SkipNorm, Softmax, Tensor, TensorId, Unary, Update, Variadic, WindowForm, Windows,
 };
 pub use weights::{WeightError, Weights, stored_bytes, stored_size};
+pub use wiring::Wiring;

@@ -16,16 +16,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plimsoll::{AccessKind, Overwrite, Role, ValueId, View};
+use plimsoll::{AccessKind, Overwrite, Role, Scratch, ValueId, View};
 use plimsoll_graph::effect::Kept;
 use plimsoll_graph::shape::expr::{Scope, settled};
 use plimsoll_graph::{
     Dim, Dtype, Fact, Graph, GraphBuilder, GraphError, Node, NodeId, Op, Shape, Value, Window,
 };
 
+use crate::fused::{FusedAccesses, FusedFault, FusedStep, Fusing};
 use crate::infer::{Bindings, Branch, Found, Order, Ranged, Refused, ShapeError, found, statics};
 use crate::model::{Body, Iteration, Model, ModelNode, Operator, Origin, TensorId};
 use crate::op_class::{followed_slice, op_class};
+use crate::wiring::Wiring;
 
 /// A model whose shapes were found.
 #[derive(Clone, Debug)]
@@ -44,6 +46,54 @@ pub struct Inferred {
     /// An order in which the nodes of every body can run.
     pub order: Order,
 }
+
+impl Inferred {
+    /// The graph of the same model with fused steps, and the value of every tensor that it has.
+    pub fn fused(&self, model: &Model, fused: &[FusedStep]) -> Result<FusedGraph, FusedGraphError> {
+        let wiring = Wiring::new(model, &self.order);
+        let Inferred { facts, statics, refused, order, .. } = self;
+        let fusing = Fusing { model, facts, statics, wiring: &wiring };
+        let mut lowering = Lowering::new(model, facts, statics, refused);
+        lowering.own = fusing.own_steps(fused);
+        for step in fused {
+            let accesses = fusing.accesses(step).map_err(FusedGraphError::Step)?;
+            let last = *step.nodes.last().ok_or(FusedGraphError::Step(FusedFault::Order))?;
+            lowering.fused.insert(last, (step.clone(), accesses));
+        }
+        lowering.model(order).map_err(FusedGraphError::Graph)?;
+        let Lowering { builder, values, .. } = lowering;
+        Ok(FusedGraph { graph: builder.finish().map_err(FusedGraphError::Graph)?, values })
+    }
+}
+
+/// A graph with fused steps.
+#[derive(Clone, Debug)]
+pub struct FusedGraph {
+    /// The graph. A fused step has the name of its last node; its [notes](Node::notes) list all of them.
+    pub graph: Graph,
+    /// The value of every tensor that the graph has, by the tensor's id.
+    pub values: Vec<Option<ValueId>>,
+}
+
+/// Why there is no graph with these fused steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FusedGraphError {
+    /// A step cannot be fused.
+    Step(FusedFault),
+    /// What came of it is no graph.
+    Graph(GraphError),
+}
+
+impl std::fmt::Display for FusedGraphError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            FusedGraphError::Step(fault) => write!(f, "a step cannot be fused: {fault}"),
+            FusedGraphError::Graph(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for FusedGraphError {}
 
 /// Finds the shapes of a model, and makes a graph of it.
 pub fn infer(model: &Model, bindings: &Bindings) -> Result<Inferred, ShapeError> {
@@ -102,18 +152,8 @@ fn lowered(
     for (is_static, among) in statics.iter_mut().zip(among.into_iter().flatten()) {
         *is_static &= among;
     }
-    let mut lowering = Lowering {
-        model,
-        facts: &facts,
-        statics: &statics,
-        refused: refused.iter().map(|refused| (&refused.node[..], refused.branch)).collect(),
-        builder: GraphBuilder::new(),
-        values: vec![None; model.tensors.len()],
-        block: None,
-        blocks: 0,
-        follows: ranged.scope.is_some(),
-        kept: BTreeMap::new(),
-    };
+    let mut lowering = Lowering::new(model, &facts, &statics, &refused);
+    lowering.follows = ranged.scope.is_some();
     lowering.model(&order)?;
     let Lowering { builder, kept, values, .. } = lowering;
     let graph = builder.finish()?;
@@ -137,17 +177,51 @@ struct Lowering<'m> {
     follows: bool,
     /// What slices keep, where that follows from sizes.
     kept: BTreeMap<NodeId, Vec<Kept>>,
+    /// Which nodes of the model's body run by themselves.
+    own: Vec<bool>,
+    /// The fused steps, by their last node.
+    fused: BTreeMap<usize, (FusedStep, FusedAccesses)>,
 }
 
 type Done = Result<(), GraphError>;
 
-impl Lowering<'_> {
+impl<'m> Lowering<'m> {
+    fn new(
+        model: &'m Model,
+        facts: &'m [Fact],
+        statics: &'m [bool],
+        refused: &'m [Refused],
+    ) -> Self {
+        Lowering {
+            model,
+            facts,
+            statics,
+            refused: refused.iter().map(|refused| (&refused.node[..], refused.branch)).collect(),
+            builder: GraphBuilder::new(),
+            values: vec![None; model.tensors.len()],
+            block: None,
+            blocks: 0,
+            follows: false,
+            kept: BTreeMap::new(),
+            own: vec![true; model.body.nodes.len()],
+            fused: BTreeMap::new(),
+        }
+    }
+
     fn model(&mut self, order: &Order) -> Done {
         for input in &self.model.body.inputs {
             let value = self.new_value(*input).with_role(Role::Input);
             self.values[input.index()] = Some(self.builder.value(value)?);
         }
-        self.nodes(&self.model.body, order)?;
+        for step in &order.steps {
+            match self.fused.remove(&step.node) {
+                Some((fused, accesses)) => self.fused(&fused, &accesses)?,
+                None if self.own[step.node] => {
+                    self.node(&self.model.body.nodes[step.node], &step.bodies)?;
+                }
+                None => {}
+            }
+        }
         let mut listed = BTreeSet::new();
         for output in &self.model.body.outputs {
             if listed.insert(*output) {
@@ -190,6 +264,27 @@ impl Lowering<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// Several nodes as one, with the name of the last.
+    fn fused(&mut self, step: &FusedStep, accesses: &FusedAccesses) -> Done {
+        let nodes = step.nodes.iter().map(|node| &self.model.body.nodes[*node]);
+        let kinds: Vec<&str> = nodes.clone().map(|node| &node.kind[..]).collect();
+        let names: Vec<&str> = nodes.clone().map(|node| &node.name[..]).collect();
+        let name = names.last().copied().unwrap_or_default();
+        let inputs = self.read_all(accesses.inputs.iter().copied().map(Some))?;
+        let output = self.write(accesses.output)?;
+        let mut added = Node::new(name, Op::Custom, &[], &[output]).with_kind(kinds.join("+"));
+        added.notes.insert("fused".to_owned(), names.join(" "));
+        added.inputs = inputs;
+        for input in &accesses.overwrites {
+            let input = self.read(*input)?;
+            added.overwrites.push(Overwrite { output, input, must: false });
+        }
+        let bytes = accesses.scratch_bytes;
+        added.scratch = (bytes > 0).then_some(Scratch { bytes, align: 64 });
+        self.builder.node(added)?;
+        Ok(())
     }
 
     /// Adds a node that does something for one of the model's.

@@ -57,6 +57,19 @@ pub struct ModelNode {
     pub outputs: Vec<Option<TensorId>>,
 }
 
+impl ModelNode {
+    /// The bodies that it runs: those of both branches, or that of an iteration.
+    #[must_use]
+    pub fn bodies(&self) -> Vec<&Body> {
+        match &self.operator {
+            Operator::If(branches) => vec![&branches.then, &branches.otherwise],
+            Operator::Loop(body) => vec![body],
+            Operator::Scan(iteration) => vec![&iteration.body],
+            _ => Vec::new(),
+        }
+    }
+}
+
 impl Model {
     /// One tensor.
     #[must_use]

@@ -7,6 +7,7 @@
 mod count;
 mod draft;
 mod fit;
+pub mod fuse;
 mod rewritten;
 mod stored_parts;
 

@@ -1,14 +1,17 @@
 //! Models for ranges of dims: the graph whose plans hold at every size, and what they use at corners.
 
+use std::rc::Rc;
+
 use anyhow::{Context, Result, anyhow};
 use plimsoll::Plan;
-use plimsoll_graph::advise::Variant;
+use plimsoll_graph::advise::{Variant, VariantKind};
 use plimsoll_graph::at_sizes::{DoesNotHold, used_at};
 use plimsoll_graph::{Choice, Graph, Kernels, ScheduledGraph, with_choices};
 use plimsoll_model::range::{Proof, Range, RangeError, Ranged, over_ranges};
 use plimsoll_model::{BindingFault, Bindings, Inferred, Model, Refused, ShapeError};
 use plimsoll_onnx::OnnxFile;
 
+use super::fused::Operators;
 use super::{Lowering, Read, read};
 use crate::input::Source;
 
@@ -26,6 +29,10 @@ pub(crate) struct Loaded {
     pub(crate) onnx: Option<OnnxFile>,
     /// What of the model was passed over.
     pub(crate) notes: Vec<String>,
+    /// What its nodes compute, if that is known and all sizes are.
+    pub(super) operators: Option<Rc<Operators>>,
+    /// The nodes of every fused step of the graph, by name.
+    pub(crate) fused: Vec<Vec<String>>,
 }
 
 /// A model at the sizes that are asked for.
@@ -34,6 +41,7 @@ pub(super) struct AtSizes {
     pub(super) refused: Vec<Refused>,
     pub(super) corners: Vec<(String, Graph)>,
     pub(super) proof: Option<Proof>,
+    pub(super) operators: Option<Rc<Operators>>,
 }
 
 impl Loaded {
@@ -54,14 +62,15 @@ impl Loaded {
 
 impl Lowering {
     /// Finds the shapes of a model, for all sizes of its ranges if it has some.
-    pub(super) fn at_sizes(&self, model: &Model, source: &Source) -> Result<AtSizes> {
+    pub(super) fn at_sizes(&self, model: Model, source: &Source) -> Result<AtSizes> {
         let ranges = self.dims.all_ranges();
-        let ranged = inferred(model, &self.dims.largest(), &ranges);
+        let ranged = inferred(&model, &self.dims.largest(), &ranges);
         let ranged = ranged.map_err(|error| blamed(&error, source))?;
         let (ranged, refused) = match ranged {
             Shapes::Of(inferred) => {
-                let Inferred { graph, refused, .. } = *inferred;
-                return Ok(AtSizes { graph, refused, corners: Vec::new(), proof: None });
+                let (graph, refused) = (inferred.graph.clone(), inferred.refused.clone());
+                let operators = Some(Rc::new(Operators { model, inferred: *inferred }));
+                return Ok(AtSizes { graph, refused, corners: Vec::new(), proof: None, operators });
             }
             Shapes::Over(ranged) => {
                 let refused = ranged.refused.clone();
@@ -71,10 +80,10 @@ impl Lowering {
         let mut corners = Vec::new();
         for (name, bindings) in self.dims.corners() {
             // Where the model cannot run, a plan uses nothing.
-            corners.extend(ranged.at(model, &bindings).ok().map(|graph| (name, graph)));
+            corners.extend(ranged.at(&model, &bindings).ok().map(|graph| (name, graph)));
         }
         let Ranged { graph, proof, .. } = *ranged;
-        Ok(AtSizes { graph, refused, corners, proof: Some(proof) })
+        Ok(AtSizes { graph, refused, corners, proof: Some(proof), operators: None })
     }
 
     /// The same model at smaller dims: each symbol's halved, one at a time. Where that is no model,
@@ -97,7 +106,7 @@ impl Lowering {
                 Shapes::Over(ranged) => ranged.graph,
             };
             let graph = self.donations.apply(graph, &self.options().kernels).ok()?;
-            Some(Variant { label, graph })
+            Some(Variant { kind: VariantKind::Smaller, label, graph })
         };
         Ok(halves.into_iter().filter_map(variant).collect())
     }

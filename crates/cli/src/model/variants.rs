@@ -3,7 +3,7 @@
 
 use anyhow::{Result, bail};
 
-use super::{Concat, KernelSet, Lowering, ModelArgs, Order};
+use super::{Concat, KernelChoice, KernelSet, Lowering, ModelArgs, Order};
 
 /// What may share bytes: each allows what the one before does, and one thing more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,16 +20,19 @@ pub(crate) enum Sharing {
     Concats,
     /// And parts of inner axes with the whole.
     Strides,
+    /// As for concats, and what lies between nodes that are one step has no bytes.
+    Fused,
 }
 
 impl Sharing {
-    pub(crate) const ALL: [Sharing; 6] = [
+    pub(crate) const ALL: [Sharing; 7] = [
         Sharing::None,
         Sharing::Lives,
         Sharing::Views,
         Sharing::InPlace,
         Sharing::Concats,
         Sharing::Strides,
+        Sharing::Fused,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -40,6 +43,7 @@ impl Sharing {
             Sharing::InPlace => "in-place",
             Sharing::Concats => "concats",
             Sharing::Strides => "strides",
+            Sharing::Fused => "fused",
         }
     }
 }
@@ -92,7 +96,7 @@ impl ModelArgs {
                  --order {name}"
             );
         }
-        let kernels = self.kernels.or(Some(KernelSet::Views));
+        let kernels = self.kernels.clone().or(Some(KernelSet::Views.into()));
         Ok(ModelArgs { kernels, ..self.in_order_of_file() })
     }
 
@@ -106,12 +110,13 @@ impl ModelArgs {
 
     /// The most that may share bytes.
     pub(crate) fn most_sharing(&self) -> Sharing {
-        match (self.kernels, self.concat) {
+        match (self.kernels.as_ref().map(|kernels| kernels.set), self.concat) {
             (Some(KernelSet::Copying), _) => Sharing::Lives,
             (Some(KernelSet::Views), _) => Sharing::Views,
             (_, Some(Concat::Copy)) => Sharing::InPlace,
             (Some(KernelSet::Strided), _) => Sharing::Strides,
             (Some(KernelSet::Standard) | None, _) => Sharing::Concats,
+            (Some(KernelSet::Fused), _) => Sharing::Fused,
         }
     }
 }
@@ -131,7 +136,9 @@ impl Lowering {
             Sharing::Views => KernelSet::Views,
             Sharing::InPlace | Sharing::Concats => KernelSet::Standard,
             Sharing::Strides => KernelSet::Strided,
+            Sharing::Fused => KernelSet::Fused,
         };
+        variant.fusions = KernelChoice::from(variant.kernels).fusions;
         variant.concat = if sharing >= Sharing::Concats { Concat::Join } else { Concat::Copy };
         variant
     }

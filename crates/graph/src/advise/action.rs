@@ -35,6 +35,8 @@ pub enum Action {
     },
     /// Plan at smaller dims: the variant of that index.
     Smaller(usize),
+    /// Compute several nodes as one: the variant of that index.
+    Fuse(usize),
     /// Hold these values in half precision.
     Half(Vec<ValueId>),
 }
@@ -86,7 +88,9 @@ impl Action {
                 case.graph = split::in_parts(&case.graph, segments, *parts)?;
                 case.tries.join = true;
             }
-            Action::Smaller(variant) => case.graph = variants.get(*variant)?.graph.clone(),
+            Action::Smaller(variant) | Action::Fuse(variant) => {
+                case.graph = variants.get(*variant)?.graph.clone();
+            }
             Action::Half(values) => case.graph = half::halved(&case.graph, values)?,
         }
         Some(case)
@@ -102,7 +106,7 @@ impl Action {
             Action::Plan(PlanChange::SecondBank(_)) => 14,
             Action::Plan(change) => 1 + change.rank(), // from 2 to 7
             Action::Strided => 8,
-            Action::InPlaceAt(_) => 9,
+            Action::InPlaceAt(_) | Action::Fuse(_) => 9,
             Action::Recompute { .. } => 10,
             Action::Split { .. } => 11,
             Action::Half(_) => 12,
@@ -127,6 +131,7 @@ impl Action {
                 | Action::Recompute { .. }
                 | Action::Split { .. }
                 | Action::Smaller(_)
+                | Action::Fuse(_)
                 | Action::Half(_)
         )
     }
@@ -135,6 +140,8 @@ impl Action {
     pub(super) fn most_alike(&self) -> usize {
         match self {
             Action::Recompute { .. } | Action::Half(_) => 2,
+            // Each is another kernel to write.
+            Action::Fuse(_) => 4,
             _ => 1,
         }
     }
@@ -150,7 +157,7 @@ impl Action {
             Action::Plan(PlanChange::SecondBank(_)) => Cost::BytesElsewhere(after.spilled_bytes()),
             Action::Plan(change) if change.asks_for_kernels() => Cost::Kernels,
             Action::Plan(_) | Action::JoinConcats => Cost::Nothing,
-            Action::Strided | Action::InPlaceAt(_) => Cost::Kernels,
+            Action::Strided | Action::InPlaceAt(_) | Action::Fuse(_) => Cost::Kernels,
             Action::Recompute { node, .. } => {
                 Cost::Elements(recompute::elements(graph, *node).unwrap_or(0))
             }

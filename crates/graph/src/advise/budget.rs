@@ -103,7 +103,7 @@ fn grown(
     keep_result: bool,
     watch: &mut Watch<'_>,
 ) -> Vec<Reached> {
-    // Smaller dims are dims of the graph as it was.
+    // Variants are of the graph as it was.
     let variants = if set.steps.is_empty() { variants } else { &[] };
     let mut actions = candidates::all(&set.settled, variants);
     actions.retain(|action| {

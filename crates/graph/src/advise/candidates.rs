@@ -4,7 +4,7 @@ use plimsoll::advise::PlanChange;
 use plimsoll::explain::{Alive, Peak, Why, account, alive, peaks};
 use plimsoll::{Execution, Overwrite, Program, StepId, ValueId};
 
-use super::{Action, Variant, half, recompute, split};
+use super::{Action, Variant, VariantKind, half, recompute, split};
 use crate::driver::PlannedGraph;
 use crate::effect::{InPlace, traits};
 use crate::graph::{Graph, NodeId, Preset};
@@ -26,7 +26,10 @@ const NEARLY: [u64; 2] = [95, 60];
 pub(super) fn all(settled: &PlannedGraph, variants: &[Variant]) -> Vec<Action> {
     let program = settled.program();
     let mut actions = by_options(settled, &program);
-    actions.extend((0..variants.len()).map(Action::Smaller));
+    actions.extend(variants.iter().enumerate().map(|(index, variant)| match variant.kind {
+        VariantKind::Smaller => Action::Smaller(index),
+        VariantKind::Fused => Action::Fuse(index),
+    }));
     let Some(peak) = peaks(&settled.plan, 1).first().copied() else { return actions };
     let account = account(&program, &settled.plan, peak.point);
     let alive = alive(&program, &settled.plan, &account);

@@ -23,13 +23,24 @@ use plimsoll::advise::PlanChange;
 use crate::driver::{Case, PlannedGraph};
 use crate::graph::Graph;
 
-/// The same graph at smaller dims, which the caller knows how to make.
+/// The same program as another graph, which the caller knows how to make.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// What it is called, like `batch=4`.
+    /// What is different.
+    pub kind: VariantKind,
+    /// What it is called, like `batch=4` or `attention`.
     pub label: String,
     /// The graph.
     pub graph: Graph,
+}
+
+/// What is different in another graph of the same program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VariantKind {
+    /// Dims are smaller.
+    Smaller,
+    /// Kernels that compute several nodes as one are used.
+    Fused,
 }
 
 /// Something that lowers the arena.

@@ -207,7 +207,8 @@ fn a_budget_that_cannot_be_met_says_what_has_to_be_there_together() {
 fn smaller_dims_are_tried_as_the_caller_makes_them() {
     let settled = settled(WIDE);
     let smaller = graph(&WIDE.replace("[6, ", "[3, "));
-    let variants = [Variant { label: "rows=3".to_owned(), graph: smaller }];
+    let variants =
+        [Variant { kind: VariantKind::Smaller, label: "rows=3".to_owned(), graph: smaller }];
     let advice = advise(&settled, &variants, &mut go_on);
     let found = advice.iter().find(|a| a.action == Action::Smaller(0)).unwrap();
     assert_eq!(found.saved_bytes, 3 * 64 * 4 * 2);

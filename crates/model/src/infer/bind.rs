@@ -6,7 +6,7 @@ use plimsoll_graph::shape::expr::Scope;
 use plimsoll_graph::{Dim, Fact};
 
 use super::error::{BindingFault, ShapeError};
-use crate::model::{Axis, Body, Model, ModelNode, Operator, Origin, Tensor, TensorId};
+use crate::model::{Axis, Body, Model, Operator, Origin, Tensor, TensorId};
 
 /// What the caller says of a model's inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -184,21 +184,11 @@ fn declared_only(body: &Body) -> Vec<TensorId> {
     let mut bodies = vec![body];
     while let Some(body) = bodies.pop() {
         for node in &body.nodes {
-            bodies.extend(bodies_of(node));
+            bodies.extend(node.bodies());
             if matches!(node.operator, Operator::Custom(_)) {
                 found.extend(node.outputs.iter().flatten());
             }
         }
     }
     found
-}
-
-/// The bodies of a node.
-pub(super) fn bodies_of(node: &ModelNode) -> Vec<&Body> {
-    match &node.operator {
-        Operator::If(branches) => vec![&branches.then, &branches.otherwise],
-        Operator::Loop(body) => vec![body],
-        Operator::Scan(iteration) => vec![&iteration.body],
-        _ => Vec::new(),
-    }
 }

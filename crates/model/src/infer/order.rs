@@ -9,7 +9,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::bind::bodies_of;
 use super::error::ShapeError;
 use crate::model::{Body, Model, ModelNode, Origin, TensorId};
 
@@ -127,7 +126,7 @@ impl<'a> Orderer<'a> {
             self.make(*id, Some(node))?;
         }
         let mut orders = Vec::new();
-        for body in bodies_of(node) {
+        for body in node.bodies() {
             let (order, outside) = self.body(body, Some(node), depth + 1)?;
             orders.push(order);
             reads.extend(outside);

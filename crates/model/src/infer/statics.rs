@@ -2,7 +2,6 @@
 
 use plimsoll_graph::Fact;
 
-use super::bind::bodies_of;
 use crate::model::{Body, Model, ModelNode, Operator, Origin, TensorId};
 
 /// Which tensors depend on nothing but stored tensors and what is known of shapes, by id: they can
@@ -17,7 +16,7 @@ pub fn statics(model: &Model, facts: &[Fact]) -> Vec<bool> {
     let nodes = nested_nodes(&model.body);
     let mut readers = vec![Vec::new(); model.tensors.len()];
     for (index, nested) in nodes.iter().enumerate() {
-        let handed_out = bodies_of(nested.node).into_iter().flat_map(|body| &body.outputs);
+        let handed_out = nested.node.bodies().into_iter().flat_map(|body| &body.outputs);
         for id in nested.node.inputs.iter().flatten().chain(handed_out) {
             if let Some(readers) = readers.get_mut(id.index()) {
                 readers.push(index);
@@ -62,7 +61,7 @@ fn nested_nodes(body: &Body) -> Vec<Nested<'_>> {
         body.nodes.iter().map(|node| Nested { node, parent: None }).collect();
     let mut next = 0;
     while next < nodes.len() {
-        for body in bodies_of(nodes[next].node) {
+        for body in nodes[next].node.bodies() {
             nodes.extend(body.nodes.iter().map(|node| Nested { node, parent: Some(next) }));
         }
         next += 1;
@@ -93,7 +92,7 @@ impl Spread<'_> {
         while let Some(index) = next.filter(|index| !self.node_varies[*index]) {
             self.node_varies[index] = true;
             let Nested { node, parent } = self.nodes[index];
-            let inputs = bodies_of(node).into_iter().flat_map(|body| &body.inputs);
+            let inputs = node.bodies().into_iter().flat_map(|body| &body.inputs);
             for id in node.outputs.iter().flatten().chain(inputs) {
                 if !self.facts.get(id.index()).is_some_and(Fact::is_constant) {
                     self.vary(*id);

@@ -24,6 +24,7 @@ pub(super) fn kind(action: &Action) -> &'static str {
         Action::Recompute { .. } => "recompute",
         Action::Split { .. } => "split",
         Action::Smaller(_) => "smaller",
+        Action::Fuse(_) => "fuse",
         Action::Half(_) => "half",
         Action::Plan(PlanChange::SecondBank(_)) => "second_bank",
         _ => "other",
@@ -74,6 +75,10 @@ pub(super) fn what(action: &Action, case: &Case, variants: &[Variant]) -> String
             format!("do in {parts} parts each: {}", listed(segments, segment))
         }
         Action::Smaller(index) => format!("plan for {}", plain(&variants[*index].label)),
+        Action::Fuse(index) => {
+            let label = plain(&variants[*index].label).replace(',', " and ");
+            format!("compute several nodes as one step: {label}")
+        }
         Action::Half(values) => {
             let names = listed(values, |value: &ValueId| plain(&case.graph.value(*value).name));
             format!("hold {} in half precision: {names}", counted(values.len(), "value"))
@@ -112,6 +117,7 @@ pub(super) fn how(action: &Action, case: &Case, variants: &[Variant]) -> Option<
         Action::Plan(PlanChange::Align(align)) => Some(format!("--align {align}")),
         Action::Plan(PlanChange::NoGuards) => Some("--guard 0".to_owned()),
         Action::Smaller(index) => Some(format!("--dim {}", variants[*index].label)),
+        Action::Fuse(index) => Some(format!("--kernels fused={}", variants[*index].label)),
         Action::Plan(PlanChange::SecondBank(capacity)) => {
             Some(format!("--bank arena={capacity} --bank second"))
         }
