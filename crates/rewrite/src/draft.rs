@@ -1,6 +1,6 @@
 //! A model while it is rewritten: nodes are added one after the other, with names that nobody has yet.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll_graph::Dtype;
 use plimsoll_model::{Content, Model, ModelNode, Operator, Tensor, TensorId};
@@ -14,8 +14,18 @@ pub struct Draft {
     nodes: Vec<ModelNode>,
     sources: Vec<Option<usize>>,
     /// Names of tensors and of nodes, which are two sets.
-    tensor_names: BTreeSet<String>,
-    node_names: BTreeSet<String>,
+    tensor_names: Names,
+    node_names: Names,
+}
+
+/// The names that somebody has.
+#[derive(Clone, Debug)]
+struct Names {
+    taken: BTreeSet<String>,
+    /// The last number behind each name that was asked for twice.
+    numbers: BTreeMap<String, u64>,
+    /// Whether names are given at all.
+    given: bool,
 }
 
 impl Draft {
@@ -25,10 +35,27 @@ impl Draft {
         Draft {
             nodes: Vec::new(),
             sources: Vec::new(),
-            tensor_names: model.tensors.iter().map(|tensor| tensor.name.clone()).collect(),
-            node_names: model.body.nodes.iter().map(|node| node.name.clone()).collect(),
+            tensor_names: Names::new(model.tensors.iter().map(|tensor| &tensor.name)),
+            node_names: Names::new(model.body.nodes.iter().map(|node| &node.name)),
             model: model.clone(),
         }
+    }
+
+    /// The same without names, for a model that is only looked at and thrown away.
+    pub(crate) fn trial(model: &Model) -> Self {
+        let unnamed = || Names { taken: BTreeSet::new(), numbers: BTreeMap::new(), given: false };
+        Draft {
+            nodes: Vec::new(),
+            sources: Vec::new(),
+            tensor_names: unnamed(),
+            node_names: unnamed(),
+            model: model.clone(),
+        }
+    }
+
+    /// Whether it is thrown away, and nobody needs names.
+    pub(crate) fn is_trial(&self) -> bool {
+        !self.node_names.given
     }
 
     /// The model whose body is replaced. Its tensors include those that were added.
@@ -66,8 +93,9 @@ impl Draft {
         outputs: &[Option<TensorId>],
         source: Option<usize>,
     ) {
-        let name = fresh(&mut self.node_names, name);
-        let kind = source.map_or_else(String::new, |node| self.model.body.nodes[node].kind.clone());
+        let name = self.node_names.fresh(name);
+        let kind = source.filter(|_| self.node_names.given);
+        let kind = kind.map_or_else(String::new, |node| self.model.body.nodes[node].kind.clone());
         let (inputs, outputs) = (inputs.to_vec(), outputs.to_vec());
         self.nodes.push(ModelNode { name, kind, operator, inputs, outputs });
         self.sources.push(source);
@@ -75,15 +103,28 @@ impl Draft {
 
     /// Adds a tensor that a node will make.
     pub fn tensor(&mut self, name: &str) -> TensorId {
-        let name = fresh(&mut self.tensor_names, name);
+        let name = self.tensor_names.fresh(name);
         self.model.add(Tensor::computed(name))
     }
 
     /// Adds stored integers, such as the bounds of a slice.
     pub fn ints(&mut self, name: &str, ints: &[i64]) -> TensorId {
-        let name = fresh(&mut self.tensor_names, name);
-        let mut tensor = Tensor::stored(name, Dtype::I64, &[ints.len() as u64]);
+        self.ints_of(name, ints, &[ints.len() as u64])
+    }
+
+    /// Adds stored integers of any dims.
+    pub(crate) fn ints_of(&mut self, name: &str, ints: &[i64], dims: &[u64]) -> TensorId {
+        let name = self.tensor_names.fresh(name);
+        let mut tensor = Tensor::stored(name, Dtype::I64, dims);
         tensor.content = Some(Content::Ints(ints.to_vec()));
+        self.model.add(tensor)
+    }
+
+    /// Adds stored 32-bit numbers in one dim; one number is one for every element of what it is broadcast to.
+    pub fn floats(&mut self, name: &str, floats: &[f64]) -> TensorId {
+        let name = self.tensor_names.fresh(name);
+        let mut tensor = Tensor::stored(name, Dtype::F32, &[floats.len() as u64]);
+        tensor.content = Some(Content::Floats(floats.to_vec()));
         self.model.add(tensor)
     }
 
@@ -96,15 +137,28 @@ impl Draft {
     }
 }
 
-/// The name, or the first with a number behind it that nobody has.
-fn fresh(names: &mut BTreeSet<String>, name: &str) -> String {
-    if names.insert(name.to_owned()) {
-        return name.to_owned();
+impl Names {
+    fn new<'n>(names: impl Iterator<Item = &'n String>) -> Self {
+        Names { taken: names.cloned().collect(), numbers: BTreeMap::new(), given: true }
     }
-    let numbered = (1..).map(|number| format!("{name}.{number}"));
-    let name = numbered.into_iter().find(|name| !names.contains(name)).unwrap_or_default();
-    names.insert(name.clone());
-    name
+
+    /// The name, or the first with a number behind it that nobody has.
+    fn fresh(&mut self, name: &str) -> String {
+        if !self.given {
+            return String::new();
+        }
+        if self.taken.insert(name.to_owned()) {
+            return name.to_owned();
+        }
+        let number = self.numbers.entry(name.to_owned()).or_insert(0);
+        loop {
+            *number += 1;
+            let numbered = format!("{name}.{number}");
+            if self.taken.insert(numbered.clone()) {
+                return numbered;
+            }
+        }
+    }
 }
 
 #[cfg(test)]

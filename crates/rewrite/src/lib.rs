@@ -4,15 +4,27 @@
 //! weights. It is kept as a [`Rewritten`]: the new model, and for every node of it the node that it came from, so
 //! that a file can be written in which untouched nodes stay as they were.
 
+mod along;
+mod channels;
 mod count;
 mod draft;
+mod estimate;
 mod fit;
+mod flow;
+mod frontier;
 pub mod fuse;
+mod planned;
+mod recipes;
 mod rewritten;
+mod rows;
+mod search;
 mod stored_parts;
+#[cfg(test)]
+mod tests;
 
 pub use count::{multiply_adds, node_multiply_adds};
 pub use draft::Draft;
-pub use fit::{Applied, FitError, FitOptions, Frontier, Goal, Point, Way, fit};
+pub use fit::fit;
+pub use frontier::{Applied, FitError, FitOptions, Frontier, Goal, Point, Way};
 pub use rewritten::Rewritten;
 pub use stored_parts::{StoredPart, stored_parts, with_parts_stored};

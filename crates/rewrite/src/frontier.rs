@@ -1,0 +1,176 @@
+//! What fitting a model asks for, and what it answers.
+
+use std::fmt;
+
+use plimsoll::Options;
+use plimsoll_graph::{CaseError, LoweringOptions};
+use plimsoll_model::ShapeError;
+
+use crate::rewritten::Rewritten;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Goal {
+    /// An arena of at most so many bytes, for the least arithmetic.
+    Budget(u64),
+    /// The smallest arena for at most so much more arithmetic, in percent of what the model has.
+    MostArithmetic {
+        /// How much.
+        percent: f64,
+    },
+    /// All points at which less memory costs more arithmetic.
+    Frontier,
+}
+
+/// How a model is fitted.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FitOptions {
+    /// What is asked for.
+    pub goal: Goal,
+    /// How models are planned.
+    pub options: Options,
+    /// How values are held, and what kernels can do.
+    pub lowering: LoweringOptions,
+    /// How many candidates are planned at most.
+    pub work: u64,
+}
+
+impl FitOptions {
+    /// All defaults for a goal.
+    #[must_use]
+    pub fn new(goal: Goal) -> Self {
+        let (options, lowering) = (Options::default(), LoweringOptions::default());
+        FitOptions { goal, options, lowering, work: 64 }
+    }
+}
+
+/// How a part of a model is computed otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Way {
+    /// In steps of a few rows, from the first node to the last.
+    Flow {
+        /// How many steps there are.
+        steps: u64,
+    },
+    /// In parts of the channels, which are added up.
+    Channels {
+        /// How many parts there are.
+        parts: u64,
+    },
+}
+
+impl Way {
+    /// One word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::Flow { .. } => "flow",
+            Way::Channels { .. } => "channels",
+        }
+    }
+}
+
+/// A part of a model that is computed otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// How.
+    pub way: Way,
+    /// Which nodes of the source, sorted.
+    pub nodes: Vec<usize>,
+}
+
+/// A model that computes the same, and what it takes.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// The model. Its nodes are in the order in which they were planned.
+    pub rewritten: Rewritten,
+    /// The arena of its plan.
+    pub arena_bytes: u64,
+    /// Its multiply-adds.
+    pub multiply_adds: u64,
+    /// What is computed otherwise; nothing for the model as it is.
+    pub ways: Vec<Applied>,
+}
+
+/// The points that were found.
+#[derive(Clone, Debug)]
+pub struct Frontier {
+    /// The arena of the model as it is.
+    pub source_arena_bytes: u64,
+    /// The multiply-adds of the model as it is.
+    pub source_multiply_adds: u64,
+    /// With falling arenas and rising arithmetic. The first is the model as it is, unless another one is smaller
+    /// for as much arithmetic.
+    pub points: Vec<Point>,
+}
+
+impl Frontier {
+    /// Adds a point, unless another one is at least as good; those that it is better than go.
+    pub(crate) fn add(&mut self, point: Point) {
+        let cost = |point: &Point| (point.arena_bytes, point.multiply_adds);
+        let (arena, arithmetic) = cost(&point);
+        let is_beaten =
+            |other: &Point| other.arena_bytes <= arena && other.multiply_adds <= arithmetic;
+        if self.points.iter().any(is_beaten) {
+            return;
+        }
+        self.points.retain(|other| other.arena_bytes < arena || other.multiply_adds < arithmetic);
+        self.points.push(point);
+        self.points.sort_by_key(|point| std::cmp::Reverse(cost(point)));
+    }
+
+    /// The point with the least arithmetic that fits, if one does.
+    #[must_use]
+    pub fn within(&self, arena_bytes: u64) -> Option<&Point> {
+        self.points.iter().find(|point| point.arena_bytes <= arena_bytes)
+    }
+
+    /// The point with the smallest arena that has at most so much more arithmetic than the source, in percent.
+    #[must_use]
+    pub fn at_most(&self, percent: f64) -> Option<&Point> {
+        self.points.iter().rev().find(|point| self.extra_percent(point) <= percent)
+    }
+
+    /// How much more arithmetic a point has than the source, in percent.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "for people; counts are exact beside it")]
+    pub fn extra_percent(&self, point: &Point) -> f64 {
+        let source = self.source_multiply_adds.max(1) as f64;
+        (point.multiply_adds as f64 - self.source_multiply_adds as f64) / source * 100.0
+    }
+}
+
+/// Why a model cannot be fitted.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FitError {
+    /// Its shapes are not known.
+    Shapes(ShapeError),
+    /// It has no plan.
+    Plan(CaseError),
+}
+
+impl fmt::Display for FitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FitError::Shapes(error) => error.fmt(f),
+            FitError::Plan(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for FitError {}
+
+impl From<ShapeError> for FitError {
+    fn from(error: ShapeError) -> Self {
+        FitError::Shapes(error)
+    }
+}
+
+impl From<CaseError> for FitError {
+    fn from(error: CaseError) -> Self {
+        FitError::Plan(error)
+    }
+}

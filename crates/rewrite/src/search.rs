@@ -1,0 +1,196 @@
+//! The search for a recipe: where to cut a model into segments, and in how many steps each runs.
+//!
+//! The peak of a model is the largest of its segments' peaks, and a segment's peak hardly depends on what is
+//! before it: only on whether what comes in is in pieces. So the best cuts are found from the front to the back:
+//! the best way to come to a cut is the best over all segments that end there, each tried alone. Cuts are where
+//! little is alive; steps are such that a tensor of the segment has one row in each.
+//!
+//! Cost: a trial for every pair of cuts and number of steps that can still be better than what is known. With
+//! *c* cuts that are *c²* trials at most, each linear in the nodes that it makes.
+
+use std::collections::BTreeMap;
+
+use crate::along::{Along, Course};
+use crate::channels::Chain;
+use crate::flow::{Recipe, Segment, Trial, trial};
+
+/// The most cuts that are looked at.
+const MOST_CUTS: usize = 24;
+
+/// The most nodes that a segment becomes.
+const MOST_NODES: u64 = 8000;
+
+/// What a search goes by.
+pub(crate) struct Searched<'a> {
+    pub(crate) along: &'a Along<'a>,
+    /// What is said of every candidate: nodes that are computed again, chains in parts.
+    pub(crate) base: Recipe,
+    /// How many nodes trials may still make.
+    pub(crate) work: u64,
+}
+
+/// The best way to come to a cut.
+#[derive(Clone, Debug)]
+struct Arrival {
+    /// The largest peak so far, and how many nodes there are.
+    cost: (u64, u64),
+    /// The cut before, whether that was come to by a flow, and in how many steps from there.
+    from: (usize, bool, u64),
+}
+
+impl Searched<'_> {
+    /// The recipe with the smallest peak, nearly.
+    pub(crate) fn best(&mut self) -> (u64, Recipe) {
+        let cuts = self.cuts();
+        let mut ways: Vec<[Option<Arrival>; 2]> = vec![[None, None]; cuts.len()];
+        ways[0][0] = Some(Arrival { cost: (0, 0), from: (0, false, 0) });
+        for to in 1..cuts.len() {
+            for from in (0..to).rev() {
+                self.extend(&cuts, from, to, &mut ways);
+            }
+        }
+        let last = &ways[cuts.len() - 1];
+        let flowed = last[1].as_ref().map_or((u64::MAX, 0), |way| way.cost);
+        let is_flow = last[0].as_ref().is_none_or(|whole| flowed < whole.cost);
+        let peak = last[usize::from(is_flow)].as_ref().map_or(u64::MAX, |way| way.cost.0);
+        (peak, self.recipe(&cuts, &ways, is_flow))
+    }
+
+    /// Tries the segment between two cuts.
+    fn extend(
+        &mut self,
+        cuts: &[usize],
+        from: usize,
+        to: usize,
+        ways: &mut [[Option<Arrival>; 2]],
+    ) {
+        let mut steps = self.steps(cuts[from], cuts[to]);
+        if to == from + 1 {
+            steps.insert(0, 1);
+        }
+        for steps in steps {
+            for flowed in [false, true] {
+                let Some(way) = ways[from][usize::from(flowed)].clone() else { continue };
+                let is_flow = steps > 1;
+                let known = ways[to].iter().flatten().map(|way| way.cost.0).min();
+                if known.is_some_and(|known| way.cost.0 >= known && is_flow) || self.work == 0 {
+                    continue;
+                }
+                let size = (cuts[to] - cuts[from]) as u64 * steps;
+                self.work = self.work.saturating_sub(size + 100);
+                let recipe = self.alone(cuts[from], cuts[to], steps);
+                let Trial { peak, .. } = trial(self.along, &recipe, 1, flowed);
+                let cost = (way.cost.0.max(peak), way.cost.1 + size);
+                let slot = &mut ways[to][usize::from(is_flow)];
+                if slot.as_ref().is_none_or(|slot| cost < slot.cost) {
+                    *slot = Some(Arrival { cost, from: (from, flowed, steps) });
+                }
+            }
+        }
+    }
+
+    /// A recipe in which one segment has so many steps.
+    fn alone(&self, from: usize, to: usize, steps: u64) -> Recipe {
+        let order = &self.along.order;
+        let segment = |nodes: &[usize], steps| Segment {
+            nodes: nodes.to_vec(),
+            steps,
+            restarted: Vec::new(),
+        };
+        let segments = vec![
+            segment(&order[..from], 1),
+            segment(&order[from..to], steps),
+            segment(&order[to..], 1),
+        ];
+        Recipe { segments, ..self.base.clone() }
+    }
+
+    fn recipe(&self, cuts: &[usize], ways: &[[Option<Arrival>; 2]], is_flow: bool) -> Recipe {
+        let (mut segments, mut at, mut is_flow) = (Vec::new(), cuts.len() - 1, is_flow);
+        while let (Some(way), true) = (&ways[at][usize::from(is_flow)], at > 0) {
+            let (from, flowed, steps) = way.from;
+            let nodes = self.along.order[cuts[from]..cuts[at]].to_vec();
+            segments.push(Segment { nodes, steps, restarted: Vec::new() });
+            (at, is_flow) = (from, flowed);
+        }
+        segments.reverse();
+        Recipe { segments, ..self.base.clone() }
+    }
+
+    /// In how many steps a segment could run: as many as a tensor in it has rows.
+    fn steps(&self, from: usize, to: usize) -> Vec<u64> {
+        let along = self.along;
+        let nodes = &along.order[from..to];
+        let made = |node: &usize| along.model.body.nodes[*node].outputs.first().copied().flatten();
+        let by_rows = nodes.iter().filter(|node| !matches!(along.courses[**node], Course::Whole));
+        let rows =
+            by_rows.filter_map(made).filter_map(|made| along.axis(made)).map(|axis| axis.rows);
+        let mut steps: Vec<u64> = rows.collect();
+        if let Some(least) = steps.iter().min().copied() {
+            steps.push(least / 2);
+        }
+        steps.retain(|steps| *steps > 1 && steps.saturating_mul(nodes.len() as u64) <= MOST_NODES);
+        steps.sort_unstable();
+        steps.dedup();
+        steps
+    }
+
+    /// Where a model is cut: at its ends, and where fewer bytes are alive than just before and behind.
+    fn cuts(&self) -> Vec<usize> {
+        let alive = boundaries(self.along);
+        let n = alive.len() - 1;
+        let is_low = |at: &usize| alive[*at] <= alive[at - 1] && alive[*at] < alive[at + 1];
+        let mut cuts: Vec<usize> = (1..n).filter(is_low).collect();
+        // Of two that are close together the one goes at which more is alive.
+        while cuts.len() > MOST_CUTS {
+            let ends = |at: usize| {
+                (if at == 0 { 0 } else { cuts[at - 1] }, *cuts.get(at + 1).unwrap_or(&n))
+            };
+            let span = |at: usize| {
+                let (before, behind) = ends(at);
+                behind - before
+            };
+            let worst = (0..cuts.len())
+                .min_by_key(|at| (span(*at), std::cmp::Reverse(alive[cuts[*at]]), *at));
+            cuts.remove(worst.unwrap_or(0));
+        }
+        cuts.insert(0, 0);
+        cuts.push(n);
+        cuts
+    }
+}
+
+/// The bytes that are alive before each node, and behind the last, if every tensor is there at once.
+fn boundaries(along: &Along<'_>) -> Vec<u64> {
+    let n = along.order.len();
+    let mut place = vec![usize::MAX; along.model.body.nodes.len()];
+    along.order.iter().enumerate().for_each(|(at, node)| place[*node] = at);
+    let mut change = vec![0i64; n + 2];
+    for (at, node) in along.order.iter().enumerate() {
+        for made in along.model.body.nodes[*node].outputs.iter().flatten() {
+            let bytes = i64::try_from(along.bytes(*made)).unwrap_or(0);
+            let last = along.readers[made.index()].iter().map(|reader| place[*reader]).max();
+            let last = if along.model.body.outputs.contains(made) { Some(n) } else { last };
+            change[at + 1] += bytes;
+            change[last.unwrap_or(at).max(at) + 1] -= bytes;
+        }
+    }
+    let mut alive = 0;
+    change[..=n]
+        .iter()
+        .map(|change| {
+            alive += change;
+            u64::try_from(alive).unwrap_or(0)
+        })
+        .collect()
+}
+
+/// Every chain in so many parts.
+pub(crate) fn parts_of(
+    chains: &BTreeMap<usize, Chain>,
+    parts: u64,
+) -> BTreeMap<usize, (Chain, u64)> {
+    let in_parts = |chain: &Chain| (chain.clone(), parts);
+    let chains = chains.iter().filter(|(_, chain)| parts > 1 && chain.channels >= parts);
+    chains.map(|(first, chain)| (*first, in_parts(chain))).collect()
+}

@@ -1,0 +1,46 @@
+//! What fitting finds for small networks, in bytes.
+
+use std::ops::ControlFlow;
+
+use crate::tests::net::{Layer, Net};
+use crate::{FitOptions, Frontier, Goal, Way, fit};
+use plimsoll_model::{Bindings, Model};
+
+fn fitted(model: &Model) -> Frontier {
+    let options = FitOptions::new(Goal::Frontier);
+    let mut pulse = || ControlFlow::Continue(());
+    fit(model, &Bindings::default(), &options, &mut pulse).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Three inverted bottlenecks on images of 32 rows, and their mean.
+fn bottlenecks() -> Model {
+    let mut net = Net::default();
+    let mut x = net.input(&[1, 8, 32, 32]);
+    for (from, to, stride) in [(8, 8, 1), (8, 16, 2), (16, 16, 1)] {
+        x = net.bottleneck(x, from, to, stride);
+    }
+    let y = net.mean(x);
+    net.finish(&[y])
+}
+
+#[test]
+fn bottlenecks_flow_without_more_arithmetic() {
+    let frontier = fitted(&bottlenecks());
+    assert_eq!(frontier.source_arena_bytes, 393_216);
+    let point = frontier.at_most(0.0).unwrap();
+    assert_eq!(point.arena_bytes, 63_552);
+    assert_eq!(point.multiply_adds, frontier.source_multiply_adds);
+    assert!(point.ways.iter().any(|applied| matches!(applied.way, Way::Flow { .. })));
+}
+
+#[test]
+fn what_is_smallest_already_stays() {
+    let mut net = Net::default();
+    let x = net.input(&[1, 8, 1, 1]);
+    let y = net.conv(x, 8, 8, Layer::POINTWISE);
+    let model = net.finish(&[y]);
+    let frontier = fitted(&model);
+    assert_eq!(frontier.points.len(), 1);
+    assert_eq!(frontier.points[0].rewritten.model, model);
+    assert_eq!(frontier.points[0].ways, []);
+}
