@@ -336,7 +336,7 @@ fn paths<'a>(line: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
 }
 
 /// What each library may depend on, outside of its tests. What is not listed depends on nothing.
-const WALLS: [(&str, &[&str]); 11] = [
+const WALLS: [(&str, &[&str]); 12] = [
     ("capi", &["plimsoll", "plimsoll-pack"]),
     ("kernels", &["libm"]),
     ("pack", &[]),
@@ -360,6 +360,7 @@ const WALLS: [(&str, &[&str]); 11] = [
     ("rewrite", &["plimsoll", "plimsoll-graph", "plimsoll-model", "plimsoll-pack"]),
     ("run", &["plimsoll", "plimsoll-graph", "plimsoll-kernels", "plimsoll-model"]),
     ("onnx", &["bytes", "memmap2", "plimsoll", "plimsoll-graph", "plimsoll-model", "prost"]),
+    ("tflite", &["bytes", "plimsoll", "plimsoll-graph"]),
 ];
 
 fn depends_on_what_it_may(file: &File) -> Vec<Finding> {

@@ -133,6 +133,21 @@ impl ChoiceArgs {
         Ok(Some(options))
     }
 
+    /// The same for a file that TensorFlow Lite Micro runs, where nothing else is said: its alignment; inputs are
+    /// in the arena, and are overwritten once they are read. Nothing is in place unless it is said what kernels
+    /// can do.
+    pub(crate) fn for_tflite(&self, names_kernels: bool) -> Self {
+        let placed = Boundary { inputs: true, params: false, constants: false, outputs: true };
+        let (place, preset) = (self.place, self.preset);
+        ChoiceArgs {
+            align: self.align.or(NonZeroU64::new(plimsoll_tflite::tflm::ALIGN)),
+            place: place.or_else(|| preset.is_none().then_some(placed)),
+            reclaim_inputs: true,
+            no_in_place: self.no_in_place || !names_kernels,
+            ..self.clone()
+        }
+    }
+
     /// What is kept apart in a graph.
     pub(crate) fn no_share(&self, graph: &Graph) -> Result<NoShare> {
         let selectors = match &self.no_reuse {

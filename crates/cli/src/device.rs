@@ -11,7 +11,8 @@ use plimsoll_report::{OfflineMemoryAllocation, SymbolPrefix, TflmError};
 
 use crate::input::Source;
 use crate::kind::Wanted;
-use crate::output;
+use crate::model::LoadedFile;
+use crate::{output, planned_tflite};
 
 #[derive(Args)]
 pub(crate) struct DeviceArgs {
@@ -24,11 +25,18 @@ pub(crate) struct DeviceArgs {
     /// names, one a line, blank for those that the model does not have [default: the values of the model]
     #[arg(long, value_name = "FILE")]
     tensor_order: Option<PathBuf>,
+
+    /// Write the plan into a TensorFlow Lite file even where TensorFlow Lite Micro takes no less with it than by
+    /// itself [default: the file is written as it is then]
+    #[arg(long)]
+    no_keep_better: bool,
 }
 
 /// What the arguments mean.
 pub(crate) struct Device {
     pub(crate) prefix: SymbolPrefix,
+    /// Whether a plan is only written where it takes less.
+    pub(crate) keeps_better: bool,
     tensor_order: Option<(Source, Vec<String>)>,
 }
 
@@ -37,6 +45,7 @@ pub(crate) struct Device {
 pub(crate) struct Uses {
     pub(crate) symbols: bool,
     pub(crate) tensors: bool,
+    pub(crate) files: bool,
 }
 
 impl DeviceArgs {
@@ -55,6 +64,10 @@ impl DeviceArgs {
             uses.tensors || self.tensor_order.is_none(),
             "--tensor-order is for TFLite Micro: use it with -o FILE.tflm or --format tflm"
         );
+        ensure!(
+            uses.files || !self.no_keep_better,
+            "--no-keep-better is for TensorFlow Lite files: use it with -o FILE.tflite or --format tflite"
+        );
         let read = |path: &PathBuf| {
             let source = Source::named(path);
             let text = source.text(Wanted::Other).with_context(|| source.to_string())?;
@@ -62,7 +75,8 @@ impl DeviceArgs {
             Ok::<_, anyhow::Error>((source, text.lines().map(str::to_owned).collect()))
         };
         let prefix = self.symbol_prefix.clone().unwrap_or_default();
-        Ok(Device { prefix, tensor_order: self.tensor_order.as_ref().map(read).transpose()? })
+        let tensor_order = self.tensor_order.as_ref().map(read).transpose()?;
+        Ok(Device { prefix, keeps_better: !self.no_keep_better, tensor_order })
     }
 }
 
@@ -73,6 +87,7 @@ impl Device {
         source: &Source,
         program: &ScheduledGraph<'_>,
         plan: &VerifiedPlan,
+        file: &LoadedFile,
     ) -> Result<OfflineMemoryAllocation> {
         let own = if keeps_order(program, plan) {
             OfflineMemoryAllocation::new(program, plan, None)
@@ -80,7 +95,10 @@ impl Device {
             Err(TflmError::Order)
         };
         let own = own.map_err(|error| anyhow!("{source}: {error}{}", way_out(&error)))?;
-        let Some((order_source, order)) = &self.tensor_order else { return Ok(own) };
+        let Some((order_source, order)) = &self.tensor_order else {
+            let LoadedFile::Tflite(tflite) = file else { return Ok(own) };
+            return planned_tflite::allocation(&tflite.1, source, program, plan);
+        };
         let ordered = OfflineMemoryAllocation::new(program, plan, Some(order));
         let ordered = ordered.with_context(|| order_source.to_string())?;
         if let missing @ 1.. = own.placed() - ordered.placed() {
@@ -94,7 +112,7 @@ impl Device {
 }
 
 /// What may help where a plan is none for TensorFlow Lite Micro.
-fn way_out(error: &TflmError) -> &'static str {
+pub(crate) fn way_out(error: &TflmError) -> &'static str {
     match error {
         TflmError::Misaligned { .. } => " (try --align 16, or --kernels copying if it is a view)",
         TflmError::Weight(_) => " (leave params and constants out of --place)",

@@ -33,7 +33,7 @@ const ZIP: Sign = Sign::At(0, b"PK\x03\x04");
 const EXPORT: &str = "export the model with torch.onnx.export and give that file";
 
 /// The formats; where two fit, the first counts.
-const FORMATS: [Foreign; 24] = [
+const FORMATS: [Foreign; 23] = [
     Foreign {
         what: "a PyTorch checkpoint",
         advice: EXPORT,
@@ -95,11 +95,6 @@ const FORMATS: [Foreign; 24] = [
         what: "a model in onnxruntime's own format (.ort)",
         advice: "give the .onnx file that it was converted from",
         signs: &[Sign::At(4, b"ORTM")],
-    },
-    Foreign {
-        what: "a TensorFlow Lite model",
-        advice: "convert it with python -m tf2onnx.convert --tflite NET.tflite --output net.onnx",
-        signs: &[Sign::At(4, b"TFL3")],
     },
     Foreign {
         what: "a Git LFS pointer, not the file itself",

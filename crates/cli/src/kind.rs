@@ -22,6 +22,7 @@ pub(crate) enum Wanted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Onnx,
+    Tflite,
     Graph,
     TrainingGraph,
     Plan,
@@ -65,6 +66,9 @@ impl Kind {
         if start.first() == Some(&0x08) {
             return Some(Kind::Onnx);
         }
+        if start.get(4..8) == Some(b"TFL3") {
+            return Some(Kind::Tflite);
+        }
         let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
         match text.first()? {
             b'{' => Kind::of_json(text),
@@ -100,7 +104,9 @@ impl Kind {
 
     fn suits(self, wanted: Wanted) -> bool {
         match wanted {
-            Wanted::Model => matches!(self, Kind::Onnx | Kind::Graph | Kind::TrainingGraph),
+            Wanted::Model => {
+                matches!(self, Kind::Onnx | Kind::Tflite | Kind::Graph | Kind::TrainingGraph)
+            }
             // What is missing in a table of offsets is best said by name.
             Wanted::Problem => matches!(self, Kind::Problem | Kind::Offsets),
             Wanted::Solution => matches!(self, Kind::Solution | Kind::Offsets | Kind::Problem),
@@ -112,6 +118,7 @@ impl Kind {
     fn what(self) -> &'static str {
         match self {
             Kind::Onnx => "an ONNX model",
+            Kind::Tflite => "a TensorFlow Lite model",
             Kind::Graph => "a graph (.plim)",
             Kind::TrainingGraph => "a training graph (JSON)",
             Kind::Plan => "a plan (JSON)",
@@ -127,7 +134,7 @@ impl Kind {
 
     fn taken_by(self) -> &'static str {
         match self {
-            Kind::Onnx | Kind::Graph | Kind::TrainingGraph => {
+            Kind::Onnx | Kind::Tflite | Kind::Graph | Kind::TrainingGraph => {
                 "`plimsoll plan MODEL` plans it, `plimsoll verify MODEL PLAN` checks a plan of it"
             }
             Kind::Plan => {

@@ -31,6 +31,7 @@ mod output;
 mod packing;
 mod plan;
 mod planned;
+mod planned_tflite;
 mod planning;
 mod shared;
 mod size;

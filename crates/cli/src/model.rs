@@ -27,8 +27,9 @@ use plimsoll_model::{Model, Refused};
 use plimsoll_onnx::{OnnxError, OnnxFile};
 use plimsoll_pack::Effort;
 use plimsoll_rewrite::fuse::FusionKind;
+use plimsoll_tflite::TfliteFile;
 use ranges::AtSizes;
-pub(crate) use ranges::Loaded;
+pub(crate) use ranges::{Loaded, LoadedFile};
 use serde::Deserialize;
 use serde_json::{Value, json};
 pub(crate) use variants::{Sequence, Sharing};
@@ -49,9 +50,11 @@ enum Read {
     Graph(Graph),
     /// With shapes to be found; and the file that it was read from.
     Model(Model, OnnxFile),
+    /// With the file that stores its shapes.
+    Tflite(TfliteFile),
 }
 
-/// Reads a model: `.onnx`, `.json` for training graphs, all else is `.plim`.
+/// Reads a model: `.onnx`, `.tflite`, `.json` for training graphs, all else is `.plim`.
 fn read(source: &Source) -> Result<Read> {
     let onnx = |file: Result<OnnxFile, OnnxError>| {
         let read = file.and_then(|file| Ok(Read::Model(plimsoll_onnx::read(file.clone())?, file)));
@@ -72,12 +75,19 @@ fn read(source: &Source) -> Result<Read> {
     if bytes.first() == Some(&ONNX_BEGINS) {
         return onnx(Ok(Bytes::from(bytes).into()));
     }
+    if source.has_extension("tflite") || bytes.get(4..8) == Some(TFLITE_BEGINS) {
+        let file = TfliteFile::read(bytes).map_err(|error| anyhow!("{source}: {error}"))?;
+        return Ok(Read::Tflite(file));
+    }
     let text = text_of(bytes).with_context(|| source.to_string())?;
     read_text(&text, source).map(Read::Graph)
 }
 
 /// The first byte of most ONNX files: the header of the first field. No text begins with it.
 const ONNX_BEGINS: u8 = 0x08;
+
+/// The bytes from the fourth on of a TensorFlow Lite file.
+const TFLITE_BEGINS: &[u8] = b"TFL3";
 
 fn read_text(text: &str, source: &Source) -> Result<Graph> {
     let is_json = source.has_extension("json") || text.trim_start().starts_with('{');
@@ -110,8 +120,9 @@ pub(crate) struct ModelArgs {
     sizes: Option<PathBuf>,
 
     /// What the kernels can do: standard (views are free, and ops that can work in place do), strided (and every op
-    /// reads and writes strided rows), views (nothing works in place), copying (every op writes bytes of its own), fused
-    /// (several nodes are one step where that lowers the arena), or fused=KIND,KIND with kinds among activation,
+    /// reads and writes strided rows), views (nothing works in place), copying (every op writes bytes of its own),
+    /// tflm (as the reference kernels of TensorFlow Lite Micro: reshapes are free, and what goes element by element works
+    /// in place), fused (several nodes are one step where that lowers the arena), or fused=KIND,KIND with kinds among activation,
     /// epilogue, residual, attention, layout, prologue [default: standard]
     #[arg(long, value_name = "NAME")]
     kernels: Option<KernelChoice>,
@@ -153,6 +164,9 @@ enum KernelSet {
     Views,
     /// Every op writes bytes of its own
     Copying,
+    /// As the reference kernels of TensorFlow Lite Micro: reshapes are free, and what goes element by
+    /// element works in place
+    Tflm,
     /// Several nodes are one step where that lowers the arena
     Fused,
 }
@@ -173,6 +187,7 @@ impl KernelSet {
             KernelSet::Strided => Preset::Strided,
             KernelSet::Views => Preset::Views,
             KernelSet::Copying => Preset::Copying,
+            KernelSet::Tflm => Preset::Tflm,
         }
     }
 
@@ -183,6 +198,7 @@ impl KernelSet {
             KernelSet::Views => "views",
             KernelSet::Copying => "copying",
             KernelSet::Fused => "fused",
+            KernelSet::Tflm => "tflm",
         }
     }
 }
@@ -377,15 +393,24 @@ impl Lowering {
             let donated = self.donations.apply(graph, &kernels);
             donated.map_err(|error| anyhow!("{source}: {error}"))
         };
-        let (model, onnx) = match read(source)? {
-            Read::Graph(graph) if self.dims.is_empty() => {
-                let graph = donated(graph)?;
-                return Ok(Loaded { graph, ..Loaded::default() });
+        let no_dims = || {
+            let fault =
+                || anyhow!("{source}: has no symbols or open shapes that dims could be for");
+            self.dims.is_empty().then_some(()).ok_or_else(fault)
+        };
+        let (model, file) = match read(source)? {
+            Read::Graph(graph) => {
+                no_dims()?;
+                return Ok(Loaded { graph: donated(graph)?, ..Loaded::default() });
             }
-            Read::Graph(_) => {
-                bail!("{source}: has no symbols or open shapes that dims could be for")
+            Read::Tflite(file) => {
+                no_dims()?;
+                let imported = file.import().map_err(|error| anyhow!("{source}: {error}"))?;
+                let graph = donated(imported.graph.clone())?;
+                let file = LoadedFile::Tflite(Box::new((file, imported)));
+                return Ok(Loaded { graph, file, ..Loaded::default() });
             }
-            Read::Model(model, bytes) => (model, Some(bytes)),
+            Read::Model(model, file) => (model, LoadedFile::Onnx(file)),
         };
         let AtSizes { graph, refused, corners, proof, operators } = self.at_sizes(model, source)?;
         let passed_over = |refused: &Refused| format!("{source}: {refused}; planned without it");
@@ -393,7 +418,7 @@ impl Lowering {
         let corners = corners.into_iter().map(|(name, graph)| Ok((name, donated(graph)?)));
         let corners = corners.collect::<Result<_>>()?;
         let (graph, fused) = (donated(graph)?, Vec::new());
-        Ok(Loaded { graph, corners, proof, onnx, notes, operators, fused })
+        Ok(Loaded { graph, corners, proof, file, notes, operators, fused })
     }
 
     /// The same without the copies that a plan tells it does without.

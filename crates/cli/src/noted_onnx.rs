@@ -52,12 +52,12 @@ pub(crate) fn annotated(
 }
 
 /// Says so if the weights will not be found from where the file is written.
-pub(crate) fn tell_folder(noted: Option<&Annotated>, source: &Source, output: Option<&Path>) {
+pub(crate) fn tell_folder(noted: &Annotated, source: &Source, output: Option<&Path>) {
     let is_elsewhere = match (source, output) {
         (Source::File(input), Some(output)) => folder(input) != folder(output),
         (Source::Sample | Source::Stdin | Source::Memory(_), _) | (_, None) => true,
     };
-    if is_elsewhere && noted.is_some_and(Annotated::has_external_data) {
+    if is_elsewhere && noted.has_external_data() {
         output::note(&format!(
             "{source}: its weights are in other files, and are looked for in the folder of the \
              model; the one with notes has to be in the same"

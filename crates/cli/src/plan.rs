@@ -15,12 +15,13 @@ use serde_json::json;
 
 use crate::device::{Device, DeviceArgs, Uses};
 use crate::input::Source;
+use crate::model::LoadedFile;
 use crate::output::{self, Output, OutputArgs, Outputs};
 use crate::planning::{Improved, Planned, PlanningArgs, Subject};
-use crate::{Answer, noted_onnx, size};
+use crate::{Answer, noted_onnx, planned_tflite, size};
 
 const EXAMPLES: &str = "\
-The model is an .onnx file, a .plim file (a graph as text) or a .json file (a training graph).
+The model is an .onnx or .tflite file, a .plim file (a graph as text) or a .json file (a training graph).
 
 Examples:
   plimsoll plan                                  the built-in sample
@@ -40,6 +41,8 @@ Examples:
   plimsoll plan net.onnx -o plan.h               for firmware in C or C++; plan.rs for Rust
   plimsoll plan net.onnx --align 16 -o net.tflm  an offline plan for TFLite Micro, in the order of the
                                                  file; in place only with --kernels standard
+  plimsoll plan net.tflite -o planned.tflite     the same file with a plan in it for TFLite Micro; smaller still
+                                                 with --kernels tflm --order best
   plimsoll plan net.onnx --budget 256KiB         does it fit? exit status 1 if not
   plimsoll plan net.onnx --place all --guard 128 everything in one arena, bytes free behind it
   plimsoll plan net.onnx --bank sram=512KiB,align=16 --bank dram
@@ -111,6 +114,8 @@ pub(crate) enum Format {
     TflmJson,
     /// The ONNX model that was read, with notes on every node of where its outputs are
     Onnx,
+    /// The TensorFlow Lite model that was read, with the plan in it for TensorFlow Lite Micro
+    Tflite,
 }
 
 impl output::Format for Format {
@@ -131,6 +136,7 @@ impl output::Format for Format {
             Format::Tflm => &["tflm", "tflm.bin"],
             Format::TflmJson => &["tflm.json"],
             Format::Onnx => &["onnx"],
+            Format::Tflite => &["tflite"],
         }
     }
 }
@@ -149,6 +155,11 @@ impl Format {
                 planning.how_to_read = asked.how_to_read.for_tflm()?;
             }
             Format::Onnx => planning.how_to_read = asked.how_to_read.in_order_of_file(),
+            Format::Tflite => {
+                let names_kernels = asked.how_to_read.names_kernels();
+                planning.choices = asked.choices.for_tflite(names_kernels);
+                planning.how_to_read = asked.how_to_read.for_tflite();
+            }
             _ => {}
         }
         Ok(planning)
@@ -159,6 +170,7 @@ impl Format {
         Uses {
             symbols: self == Format::H,
             tensors: matches!(self, Format::Tflm | Format::TflmJson),
+            files: self == Format::Tflite,
         }
     }
 }
@@ -201,6 +213,7 @@ fn uses(output: &Outputs<Format>) -> Uses {
     Uses {
         symbols: output.has(|format| format.uses().symbols),
         tensors: output.has(|format| format.uses().tensors),
+        files: output.has(|format| format.uses().files),
     }
 }
 
@@ -210,9 +223,9 @@ fn planning(output: &Outputs<Format>, asked: &PlanningArgs) -> Result<PlanningAr
     let first = all.next().unwrap_or_else(|| Ok(asked.clone()))?;
     for other in all {
         ensure!(
-            other?.how_to_read == first.how_to_read,
-            "-o: .onnx and .tflm keep the order of the file, and .tflm works in place only if told: \
-             write them in runs of their own, or say --order and --kernels"
+            other? == first,
+            "-o: .onnx, .tflm and .tflite keep the order of the file, and .tflm and .tflite work in place \
+             only if told: write them in runs of their own, or say --order, --kernels and --place"
         );
     }
     Ok(first)
@@ -286,8 +299,12 @@ impl Args {
 fn check_model(format: Format, subject: &Subject) -> Result<()> {
     let Subject { source, loaded, .. } = subject;
     ensure!(
-        format != Format::Onnx || loaded.onnx.is_some(),
+        format != Format::Onnx || matches!(loaded.file, LoadedFile::Onnx(_)),
         "{source}: is not an ONNX model, and only such a one can be written with notes"
+    );
+    ensure!(
+        format != Format::Tflite || matches!(loaded.file, LoadedFile::Tflite(_)),
+        "{source}: is not a TensorFlow Lite model, and only such a one can have a plan for TFLite Micro in it"
     );
     Ok(())
 }
@@ -329,7 +346,7 @@ pub(crate) fn writing<'a>(
 ) -> Result<Writing<'a>> {
     let PlanReport { program, plan, .. } = *report;
     let source = &subject.source;
-    let banks = &subject.options.banks;
+    let (banks, file) = (&subject.options.banks, &subject.loaded.file);
     Ok(match format {
         Format::Text => Box::new(|out| report.write_text(out)),
         Format::Json => Box::new(|out| report.write_json(out, recorded)),
@@ -341,13 +358,20 @@ pub(crate) fn writing<'a>(
         Format::Trace => all(write_chrome_trace(program, plan)),
         Format::H => all(write_c_header(program, plan, banks, &device.prefix)),
         Format::Rs => all(write_rust_source(program, plan, banks)),
-        Format::Tflm => all(device.offline_allocation(source, program, plan)?.to_bytes()),
-        Format::TflmJson => all(device.offline_allocation(source, program, plan)?.to_json()),
+        Format::Tflm => all(device.offline_allocation(source, program, plan, file)?.to_bytes()),
+        Format::TflmJson => all(device.offline_allocation(source, program, plan, file)?.to_json()),
+        Format::Tflite => {
+            let LoadedFile::Tflite(tflite) = file else { return Ok(Box::new(|_| Ok(()))) };
+            let keeps_better = device.keeps_better;
+            let written = planned_tflite::written(tflite, source, program, plan, keeps_better)?;
+            output::note(&written.to_string());
+            Box::new(move |out| out.write_all(written.file.bytes()))
+        }
         Format::Onnx => {
-            let noted = |file| noted_onnx::annotated(file, source, program, plan);
-            let noted = subject.loaded.onnx.as_ref().map(noted).transpose()?;
-            noted_onnx::tell_folder(noted.as_ref(), source, path);
-            Box::new(|out| noted.map_or(Ok(()), |noted| noted.write(out)))
+            let LoadedFile::Onnx(file) = file else { return Ok(Box::new(|_| Ok(()))) };
+            let noted = noted_onnx::annotated(file, source, program, plan)?;
+            noted_onnx::tell_folder(&noted, source, path);
+            Box::new(move |out| noted.write(out))
         }
     })
 }
@@ -384,7 +408,8 @@ fn refuse(
             | Format::Rs
             | Format::Tflm
             | Format::TflmJson
-            | Format::Onnx => {}
+            | Format::Onnx
+            | Format::Tflite => {}
         }
     }
     outputs.note(&format!("{source}: {word}: {refusal}"));

@@ -150,7 +150,8 @@ impl PlannedModel {
         path: Option<&Path>,
         write: impl FnOnce(plan::Writing<'_>) -> anyhow::Result<()>,
     ) -> Result<(), NoAnswer> {
-        let device = self.args.device.resolve(Uses { symbols: true, tensors: true })?;
+        let device =
+            self.args.device.resolve(Uses { symbols: true, tensors: true, files: true })?;
         let subject = &self.improved.subject;
         self.tell(|report| {
             plan::check_form(format, report, subject)?;

@@ -19,7 +19,7 @@ use crate::model::{Loaded, Lowering, ModelArgs};
 use crate::{output, shared};
 
 /// What a command line can say about a model and its plan.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlanningArgs {
     #[command(flatten)]
     pub(crate) how_to_read: ModelArgs,

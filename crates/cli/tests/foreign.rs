@@ -105,12 +105,6 @@ fn formats() -> Vec<(&'static str, Vec<u8>, &'static str, &'static str)> {
             "give the .onnx file that it was converted from",
         ),
         (
-            "net.tflite",
-            b"\x1c\0\0\0TFL3\x14\0".to_vec(),
-            "a TensorFlow Lite model",
-            "convert it with python -m tf2onnx.convert --tflite NET.tflite --output net.onnx",
-        ),
-        (
             "pointer.onnx",
             b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n".to_vec(),
             "a Git LFS pointer, not the file itself",

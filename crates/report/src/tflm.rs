@@ -127,11 +127,20 @@ impl OfflineMemoryAllocation {
         plan: &VerifiedPlan,
         order: Option<&[String]>,
     ) -> Result<Self, TflmError> {
-        if plan.banks.len() > 1 {
-            return Err(TflmError::Banks(plan.banks.len()));
-        }
         if !plan.schedule.is_sorted() {
             return Err(TflmError::Order);
+        }
+        OfflineMemoryAllocation::in_order_of_plan(program, plan, order)
+    }
+
+    /// The same for a flatbuffer that has its operators in the order in which the plan runs them.
+    pub fn in_order_of_plan(
+        program: &dyn Program,
+        plan: &VerifiedPlan,
+        order: Option<&[String]>,
+    ) -> Result<Self, TflmError> {
+        if plan.banks.len() > 1 {
+            return Err(TflmError::Banks(plan.banks.len()));
         }
         let mut names = Vec::with_capacity(plan.places.len());
         let mut offsets = Vec::with_capacity(plan.places.len());
@@ -166,6 +175,22 @@ impl OfflineMemoryAllocation {
             return Err(TflmError::NamesNothing);
         }
         Ok(ordered)
+    }
+
+    /// The offsets, by index of the tensor; -1 where the runtime shall find a place.
+    #[must_use]
+    pub fn offsets(&self) -> &[i32] {
+        &self.offsets
+    }
+
+    /// The same tensors at other offsets.
+    ///
+    /// # Panics
+    /// If there are more or fewer than there are tensors.
+    #[must_use]
+    pub fn with_offsets(self, offsets: Vec<i32>) -> Self {
+        assert_eq!(offsets.len(), self.offsets.len(), "an offset for each tensor");
+        OfflineMemoryAllocation { offsets, ..self }
     }
 
     /// The list, little-endian: what the metadata buffer of the flatbuffer holds.

@@ -10,6 +10,7 @@ use plimsoll_graph::{Choice, Graph, Kernels, ScheduledGraph, with_choices};
 use plimsoll_model::range::{Proof, Range, RangeError, Ranged, over_ranges};
 use plimsoll_model::{BindingFault, Bindings, Inferred, Model, Refused, ShapeError};
 use plimsoll_onnx::OnnxFile;
+use plimsoll_tflite::{Imported, TfliteFile};
 
 use super::fused::Operators;
 use super::{Lowering, Read, read};
@@ -25,14 +26,24 @@ pub(crate) struct Loaded {
     pub(crate) corners: Vec<(String, Graph)>,
     /// How it was shown that plans hold at every size of these ranges, if there are any.
     pub(crate) proof: Option<Proof>,
-    /// The file, if it is an ONNX model.
-    pub(crate) onnx: Option<OnnxFile>,
+    /// The file that a copy with the plan in it can be made of.
+    pub(crate) file: LoadedFile,
     /// What of the model was passed over.
     pub(crate) notes: Vec<String>,
     /// What its nodes compute, if that is known and all sizes are.
     pub(super) operators: Option<Rc<Operators>>,
     /// The nodes of every fused step of the graph, by name.
     pub(crate) fused: Vec<Vec<String>>,
+}
+
+/// The file of a model, if it is of a kind that takes plans.
+#[derive(Clone, Default)]
+pub(crate) enum LoadedFile {
+    /// A graph has no place for plans.
+    #[default]
+    None,
+    Onnx(OnnxFile),
+    Tflite(Box<(TfliteFile, Imported)>),
 }
 
 /// A model at the sizes that are asked for.

@@ -100,6 +100,17 @@ impl ModelArgs {
         Ok(ModelArgs { kernels, ..self.in_order_of_file() })
     }
 
+    /// The same for a file that TensorFlow Lite Micro runs: in its order, which may be changed in it.
+    pub(crate) fn for_tflite(&self) -> Self {
+        let kernels = self.kernels.clone().or(Some(KernelSet::Tflm.into()));
+        ModelArgs { kernels, ..self.in_order_of_file() }
+    }
+
+    /// Whether it is said what kernels can do.
+    pub(crate) fn names_kernels(&self) -> bool {
+        self.kernels.is_some()
+    }
+
     /// The order that is asked for, if one is.
     fn asked_sequence(&self) -> Option<Sequence> {
         let asked = self.order.as_ref()?;
@@ -112,7 +123,7 @@ impl ModelArgs {
     pub(crate) fn most_sharing(&self) -> Sharing {
         match (self.kernels.as_ref().map(|kernels| kernels.set), self.concat) {
             (Some(KernelSet::Copying), _) => Sharing::Lives,
-            (Some(KernelSet::Views), _) => Sharing::Views,
+            (Some(KernelSet::Views | KernelSet::Tflm), _) => Sharing::Views,
             (_, Some(Concat::Copy)) => Sharing::InPlace,
             (Some(KernelSet::Strided), _) => Sharing::Strides,
             (Some(KernelSet::Standard) | None, _) => Sharing::Concats,

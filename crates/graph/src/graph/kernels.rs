@@ -11,6 +11,7 @@ use plimsoll::{Role, ValueId};
 use thiserror::Error;
 
 use crate::graph::{Graph, NodeId};
+use crate::op::Op;
 
 /// What kernels can do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +39,30 @@ pub enum Preset {
     Views,
     /// Every op writes bytes of its own.
     Copying,
+    /// The reference kernels of TensorFlow Lite Micro: a reshape whose ends are at the same place does nothing, or
+    /// copies bytes onto themselves; what goes element by element, from one operand or two, reads an element
+    /// before it writes there. Others write before they have read everything, or are not known not to.
+    Tflm,
+}
+
+impl Preset {
+    /// Whether outputs of an op may be views.
+    fn views(self, op: &Op) -> bool {
+        match self {
+            Preset::Standard | Preset::Strided | Preset::Views => true,
+            Preset::Copying => false,
+            Preset::Tflm => matches!(op, Op::Reshape | Op::Squeeze | Op::Unsqueeze | Op::Flatten),
+        }
+    }
+
+    /// Whether an op may overwrite its inputs.
+    fn overwrites(self, op: &Op) -> bool {
+        match self {
+            Preset::Standard | Preset::Strided => true,
+            Preset::Views | Preset::Copying => false,
+            Preset::Tflm => matches!(op, Op::Unary | Op::Binary),
+        }
+    }
 }
 
 impl Kernels {
@@ -49,20 +74,19 @@ impl Kernels {
 
     /// The nodes whose ops may make views, by node.
     pub(crate) fn viewing(&self, graph: &Graph) -> Vec<bool> {
-        let on = self.preset != Preset::Copying;
-        except(graph, on, &self.no_views)
+        except(graph, |op| self.preset.views(op), &self.no_views)
     }
 
     /// The nodes whose ops may overwrite, by node.
     pub(crate) fn overwriting(&self, graph: &Graph) -> Vec<bool> {
-        except(graph, self.overwrites(), &self.no_overwrites)
+        except(graph, |op| self.preset.overwrites(op), &self.no_overwrites)
     }
 
-    /// Whether ops that can work in place do.
+    /// Whether all ops that can work in place do.
     pub(crate) fn overwrites(&self) -> bool {
         match self.preset {
             Preset::Standard | Preset::Strided => true,
-            Preset::Views | Preset::Copying => false,
+            Preset::Views | Preset::Copying | Preset::Tflm => false,
         }
     }
 
@@ -80,12 +104,16 @@ impl Kernels {
 
     /// Whether every op may make views: nothing has to be looked up.
     pub(crate) fn all_view(&self) -> bool {
-        self.preset != Preset::Copying && self.no_views.is_empty()
+        let all = match self.preset {
+            Preset::Standard | Preset::Strided | Preset::Views => true,
+            Preset::Copying | Preset::Tflm => false,
+        };
+        all && self.no_views.is_empty()
     }
 }
 
-fn except(graph: &Graph, on: bool, selectors: &[Selector]) -> Vec<bool> {
-    let mut nodes = vec![on; graph.nodes().len()];
+fn except(graph: &Graph, on: impl Fn(&Op) -> bool, selectors: &[Selector]) -> Vec<bool> {
+    let mut nodes: Vec<bool> = graph.nodes().iter().map(|node| on(&node.op)).collect();
     for node in selected_nodes(graph, selectors) {
         nodes[node.index()] = false;
     }
