@@ -160,17 +160,17 @@ def test_bodies_of_control_flow_are_planned():
 
 def test_what_is_not_to_be_planned_is_not():
     inputs = (torch.rand(1024),)
-    module = Function(lambda x: torch.relu(x) + 1)
+    module = Function(lambda x: torch.relu(torch.sigmoid(x)))
     outside = both(module, inputs, alloc_graph_input=False, alloc_graph_output=False)
     assert outside[1] == 4096 <= outside[0]
 
 
 def test_a_limit_is_kept_at_export():
     inputs = (torch.rand(1024),)
-    module = Function(lambda x: torch.relu(x).unsqueeze(0) @ torch.ones(1024, 1024))
-    assert arena(built(module, inputs, plimsoll.executorch.planner(limits={1: "16KiB"}))) <= 16384
+    module = Function(lambda x: torch.cumsum(torch.relu(x), 0))
+    assert arena(built(module, inputs, plimsoll.executorch.planner(limits={1: "8KiB"}))) == 8192
     with pytest.raises(plimsoll.DoesNotFit):
-        built(module, inputs, plimsoll.executorch.planner(limits={1: 4096}))
+        built(module, inputs, plimsoll.executorch.planner(limits={1: 8191}))
 
 
 class Crossed(torch.nn.Module):
@@ -212,4 +212,4 @@ def test_views_are_parts_of_what_they_are_views_of():
     plan = plimsoll.torch.plan(export(module, (torch.rand(256),)), in_place=False)
     assert plan.offsets["slice_1"] == plan.offsets["mul"] + 256
     assert plan.offsets["transpose"] == plan.offsets["slice_1"]
-    assert plan.arena_bytes == 1024 + 512
+    assert plan.arena_bytes == 1280, "the rows that nobody needs any more are written over"
