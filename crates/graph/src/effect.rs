@@ -74,13 +74,14 @@ pub fn effect(op: &Op, inputs: &Operands<'_>, outputs: &Operands<'_>) -> Effect 
     let known = || known_views(op, inputs, outputs);
     let copying = || Effect { views: known(), copies: true, ..plain.clone() };
     match op {
-        Op::Unary | Op::Clamp | Op::Softmax | Op::Norm | Op::Scan => elementwise(&[0]),
-        Op::Scatter | Op::UpdateSlice | Op::Variadic => {
+        Op::Unary | Op::Softmax | Op::Scan => elementwise(&[0]),
+        // Limits, scales and biases are read again for every element or row.
+        Op::Clamp | Op::Norm | Op::Scatter | Op::UpdateSlice | Op::Variadic => {
             Effect { scatters: true, ..elementwise(&[0]) }
         }
         Op::Binary | Op::ByRows => elementwise(&[0, 1]),
         Op::Where => elementwise(&[1, 2, 0]),
-        Op::Quantize => converting(),
+        Op::Quantize => Effect { scatters: true, ..converting() },
         Op::Cast => Effect { views: known(), ..converting() },
         Op::Copy => Effect { copies: true, ..elementwise(&[0]) },
         Op::Fill
