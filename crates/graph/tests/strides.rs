@@ -188,7 +188,7 @@ fn a_constant_that_is_repeated_takes_no_memory() {
 fn text_and_plans_keep_rows() {
     let graph = joined(&parsed(INNER)).graph;
     let again = text::parse(&text::print(&graph)).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(again, graph);
+    assert_eq!(again, *graph);
     let program = ScheduledGraph::new(&graph, &lowering(strided())).expect("sizes are known");
     let made = plan(&program, &Options::default()).expect("a plan");
     let written = write_plan(&program, &made, Recorded::new(), Recorded::new());

@@ -25,7 +25,7 @@ use std::collections::BinaryHeap;
 use crate::exact::mix;
 use crate::problem::{BufferId, Problem};
 use crate::solution::Solution;
-use crate::sweep::{Overlaps, Sweep};
+use crate::sweep::Sweep;
 use crate::watch::Watched;
 
 /// Lists of who meets whom have at most so many entries.
@@ -132,13 +132,7 @@ struct Moving<'a> {
 
 impl<'a> Moving<'a> {
     fn new(problem: &'a Problem, sweep: &Sweep, unit: u64) -> Self {
-        let overlaps = Overlaps::new(sweep);
-        let (mut meets, mut first) = (Vec::new(), vec![0]);
-        for id in problem.ids() {
-            let others = overlaps.with(sweep.life(id)).into_iter().filter(|other| *other != id);
-            meets.extend(others.map(|other| other.0));
-            first.push(meets.len());
-        }
+        let (meets, first) = meetings(problem, sweep);
         let base: Vec<u64> = problem.ids().map(|id| importance(problem, sweep, unit, id)).collect();
         Moving {
             problem,
@@ -276,6 +270,33 @@ impl<'a> Moving<'a> {
         }
         self.offsets[id.index()] = offset;
     }
+}
+
+/// Whom every buffer meets, one list behind the other, and where each list begins.
+fn meetings(problem: &Problem, sweep: &Sweep) -> (Vec<u32>, Vec<usize>) {
+    let mut first = vec![0];
+    for id in problem.ids() {
+        first.push(first[id.index()] + sweep.degree(id) as usize);
+    }
+    let mut next = first.clone();
+    let mut meets = vec![0; first[problem.len()]];
+    let mut add = |id: BufferId, other: BufferId| {
+        meets[next[id.index()]] = other.0;
+        next[id.index()] += 1;
+    };
+    let mut by_birth: Vec<BufferId> = problem.ids().collect();
+    by_birth.sort_unstable_by_key(|id| (sweep.life(*id).start, *id));
+    let mut alive: Vec<BufferId> = Vec::new();
+    for id in by_birth {
+        let life = sweep.life(id);
+        alive.retain(|other| sweep.life(*other).end > life.start);
+        for other in alive.iter().filter(|other| sweep.life(**other).meets(life)) {
+            add(id, *other);
+            add(*other, id);
+        }
+        alive.push(id);
+    }
+    (meets, first)
 }
 
 /// How much a buffer counts at first: the root of its area.

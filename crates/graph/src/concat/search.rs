@@ -33,9 +33,9 @@ const MOST_NODES: usize = 16_384;
 
 /// A graph without some of its copies.
 #[derive(Clone, Debug)]
-pub struct Joined {
+pub struct Joined<'g> {
     /// The graph with what was chosen. Ids are as before.
-    pub graph: Graph,
+    pub graph: Cow<'g, Graph>,
     /// What was chosen, in the order in which it was taken, on which the graph depends.
     pub choices: Vec<Choice>,
     /// The concats that are no steps any more, and the splits and slices that are views.
@@ -51,17 +51,21 @@ pub struct Joined {
 
 /// Does without the copies of concats where the arena is not larger for it.
 #[must_use]
-pub fn join_concats(graph: &Graph, lowering: &LoweringOptions, options: &Options) -> Joined {
+pub fn join_concats<'g>(
+    graph: &'g Graph,
+    lowering: &LoweringOptions,
+    options: &Options,
+) -> Joined<'g> {
     join_concats_watched(graph, lowering, options, &mut || ControlFlow::Continue(()))
 }
 
 /// The same, while somebody is asked now and then whether to go on.
-pub(crate) fn join_concats_watched(
-    graph: &Graph,
+pub(crate) fn join_concats_watched<'g>(
+    graph: &'g Graph,
     lowering: &LoweringOptions,
     options: &Options,
     pulse: &mut Pulse<'_>,
-) -> Joined {
+) -> Joined<'g> {
     let aliases = graph.aliases(&lowering.kernels);
     let boundary = |value: ValueId| !options.place.outputs && graph.outputs().contains(&value);
     let mut candidates = candidates(graph, &aliases, lowering);
@@ -86,22 +90,22 @@ pub(crate) fn join_concats_watched(
     let moved_before = moved_by(graph, aliases);
     let Some(Found { cost: (_, moved), taken: choices, graph: joined, plan, .. }) = search.best
     else {
-        return Joined::unchanged(graph.clone(), moved_before);
+        return Joined::unchanged(graph, moved_before);
     };
     let vanished = choices.iter().filter_map(|choice| match choice {
         Choice::Vanish(node) => Some(*node),
         Choice::Join(..) | Choice::Copy(..) => None,
     });
     let vanished = vanished.collect();
-    let joined = joined.unwrap_or_else(|| graph.clone());
-    Joined { graph: joined, choices, vanished, moved_before, moved, plan: Some(plan) }
+    let graph = joined.map_or(Cow::Borrowed(graph), Cow::Owned);
+    Joined { graph, choices, vanished, moved_before, moved, plan: Some(plan) }
 }
 
-impl Joined {
+impl<'g> Joined<'g> {
     /// A graph with all its copies.
-    pub(crate) fn unchanged(graph: Graph, moved: u64) -> Self {
+    pub(crate) fn unchanged(graph: &'g Graph, moved: u64) -> Self {
         let (choices, vanished) = (Vec::new(), Vec::new());
-        Joined { graph, choices, vanished, moved_before: moved, moved, plan: None }
+        Joined { graph: Cow::Borrowed(graph), choices, vanished, moved_before: moved, moved, plan: None }
     }
 }
 

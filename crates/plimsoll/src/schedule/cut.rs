@@ -39,12 +39,14 @@ pub(crate) fn least_alive(model: &CostModel, group: GroupId, work: &mut Work<'_,
         }
     }
     let mut always = least_touched(model, group, &before, &behind);
+    let mut ends: Vec<u32> = Vec::new();
     for piece in 0..model.pieces() as PieceId {
         if model.touches(group).binary_search(&piece).is_ok() {
             continue;
         }
         let (given, kept) = model.ends(piece);
-        let ends: Vec<u32> = model.touching(piece).iter().map(|group| end_of(*group)).collect();
+        ends.clear();
+        ends.extend(model.touching(piece).iter().map(|group| end_of(*group)));
         let begun = given || ends.contains(&SOURCE);
         let needed = kept || ends.contains(&SINK);
         if begun && needed {
