@@ -111,7 +111,11 @@ fn kernels_to_try(lowering: &LoweringOptions) -> Vec<LoweringOptions> {
 
 /// The graph with the smallest arena, and its plan, where rules alone are asked for: by these it was
 /// chosen.
-fn by_rules(graphs: &mut [Joined<'_>], options: &Options, tries: Tries) -> Option<(usize, Box<Plan>)> {
+fn by_rules(
+    graphs: &mut [Joined<'_>],
+    options: &Options,
+    tries: Tries,
+) -> Option<(usize, Box<Plan>)> {
     let work = options.pack.work.unwrap_or(options.pack.effort.work());
     if work > 0 || tries.order.is_some() {
         return None;

@@ -65,6 +65,7 @@ pub enum NodeFault {
     OverwriteTwice { value: String },
     OverwriteSmaller { output: String, input: String },
     OverwriteReadTwice { output: String, input: String },
+    OverwriteStillRead { output: String, input: String },
     WindowOfOthers { value: String },
     WindowTwice { value: String },
     WindowBytes { value: String },
@@ -166,6 +167,9 @@ impl fmt::Display for NodeFault {
                 f,
                 "`{output}` cannot overwrite `{input}`, which its step reads by another operand too"
             ),
+            NodeFault::OverwriteStillRead { output, input } => {
+                write!(f, "`{output}` cannot be where `{input}` is, of which bytes are still read")
+            }
             NodeFault::WindowOfOthers { value } => {
                 write!(f, "a window of `{value}`, which it does not access that way")
             }

@@ -303,13 +303,14 @@ fn where_bytes_are(Split { inside, outside, parts }: Split) -> String {
 /// What was chosen to share bytes.
 fn choices_in_words(graph: &Graph, choices: &[Choice]) -> String {
     let is_concat = |node: NodeId| matches!(graph.node(node).op, Op::Concat { .. });
-    let (mut made, mut strided, mut partly, mut copied) = (0, 0, 0, 0);
+    let (mut made, mut strided, mut partly, mut copied, mut over) = (0, 0, 0, 0, 0);
     for choice in choices {
         *match choice {
             Choice::Vanish(node) if is_concat(*node) => &mut made,
             Choice::Vanish(_) => &mut strided,
             Choice::Join(..) => &mut partly,
             Choice::Copy(..) => &mut copied,
+            Choice::TakeOver(..) => &mut over,
         } += 1;
     }
     let words = [
@@ -317,6 +318,7 @@ fn choices_in_words(graph: &Graph, choices: &[Choice]) -> String {
         (partly, "concat is", "concats are", "built in place in part"),
         (strided, "part is", "parts are", "strided views"),
         (copied, "view is", "views are", "copied"),
+        (over, "output is", "outputs are", "in the rows of an input"),
     ];
     let said = words.into_iter().filter(|(number, ..)| *number > 0);
     let said: Vec<String> =
