@@ -12,7 +12,7 @@ none, is an error, so that the table cannot rot. Exit status: 0 if every mutant 
 known to change nothing), 1 if one survives, 2 if the table is wrong.
 
 All mutants are in one build, with a switch that is read when the tests are run (switchboard.py);
-the two that cannot be switched are built one by one. All 95 took three and a half minutes of
+the two that cannot be switched are built one by one. When they were 95, all took three and a half minutes of
 processor time, and seven to ten by the clock on two cores that others were using too.
 """
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs models inside the planned arena, with onnxruntime's own kernels.
 
-    prove_plan.py [MODEL.onnx ...]
+    prove_plan.py [--kernels strided] [MODEL.onnx ...]
 
 Every node is a session of its own, its inputs and outputs bound to one array of bytes at the places
 of the plan; what is a view is not run at all, what is in place is bound to the same bytes twice. The
 outputs have to be those of onnxruntime's own run, bit by bit. Then the same with a plan in which
 every life ends as it begins, whose outputs have to be different. Without models: those of
-installed packages. Needs:
+installed packages. onnxruntime's kernels know no strides: a strided view is gathered before the
+node that reads it, and scattered behind the one that writes it. Needs:
 
     cargo build --release -p plimsoll-cli && cargo build --release -p plimsoll-onnx --example shapes
 
@@ -46,12 +47,12 @@ def run_tool(*command, **more):
 class Planned:
     """A model, its plan, and memory to run it in."""
 
-    def __init__(self, path, dims, shapes):
+    def __init__(self, path, dims, shapes, kernels):
         options = models.arguments(dims, shapes)
-        self.path, self.options = path, options
+        self.path, self.options = path, [*options, "--kernels", kernels]
         self.model = models.bind(models.load(path), dims, shapes)
         self.facts = json.loads(run_tool(SHAPES, path, *options))
-        self.plan = json.loads(run_tool(PLIMSOLL, "plan", path, "--format", "json", *options))
+        self.plan = json.loads(run_tool(PLIMSOLL, "plan", path, "--format", "json", *self.options))
         self.feeds = models.feeds(self.model)
         self.sessions = {}
         self.nodes, self.makers, self.fixed = {}, {}, {}
@@ -121,10 +122,12 @@ class Planned:
         sizes = {bank["name"]: bank["bytes"] for bank in plan["banks"]}
         banks = {name: aligned(size) for name, size in sizes.items()}
         values = {value["name"]: value for value in plan["values"]}
-        arrays = dict(self.fixed)
+        arrays, strided = dict(self.fixed), {}
         arrays.update(self.feeds)
         for name, value in values.items():
-            if "offset" in value:
+            if "offset" in value and "row_bytes" in value:
+                strided[name] = rows_of(banks[value["bank"]][value["offset"]:], value)
+            elif "offset" in value:
                 place = banks[value["bank"]][value["offset"]:value["offset"] + value["bytes"]]
                 arrays[name] = self.array_of(name, place)
         for name in plan["schedule"]:
@@ -132,10 +135,16 @@ class Planned:
             outputs = [output for output in node.output if output]
             if is_view(node, values):
                 for output in outputs:
-                    if output not in arrays:  # A view of something outside of the arena.
+                    if output not in arrays and output not in strided:  # Of something outside of the arena.
                         of = arrays[values[output]["root"]].reshape(-1).view(np.uint8)
-                        arrays[output] = self.array_of(output, of[values[output].get("root_offset", 0):])
+                        of = of[values[output].get("root_offset", 0):]
+                        if "row_bytes" in values[output]:
+                            strided[output] = rows_of(of, values[output])
+                        else:
+                            arrays[output] = self.array_of(output, of)
                 continue
+            for tensor in filter(strided.__contains__, [*node.input, *outputs]):
+                arrays[tensor] = self.array_of(tensor, strided[tensor].reshape(-1).copy())
             inputs = {tensor: self.need(tensor, arrays) for tensor in node.input if tensor}
             session, outer = self.session(name, inputs)
             binding = session.io_binding()
@@ -146,6 +155,10 @@ class Planned:
                 array = arrays[tensor]
                 binding.bind_output(tensor, "cpu", 0, array.dtype, array.shape, address(array))
             session.run_with_iobinding(binding)
+            for tensor in filter(strided.__contains__, outputs):
+                strided[tensor][:] = arrays[tensor].reshape(-1).view(np.uint8).reshape(strided[tensor].shape)
+        for output in filter(strided.__contains__, (o.name for o in self.model.graph.output)):
+            arrays[output] = self.array_of(output, strided[output].reshape(-1).copy())
         return {o.name: np.array(self.need(o.name, arrays)) for o in self.model.graph.output}
 
     def need(self, name, arrays):
@@ -196,7 +209,7 @@ def is_view(node, values):
     def span(name):
         value = values[name]
         begin = value.get("root_offset", 0)
-        return value.get("root", name), begin, begin + value["bytes"]
+        return value.get("root", name), begin, begin + hull(value)
 
     read = [name for name in node.input if name]
     for graph in (a.g for a in node.attribute if a.type == onnx.AttributeProto.GRAPH):
@@ -208,6 +221,19 @@ def is_view(node, values):
         return any(root == of and lo <= begin and end <= hi for of, lo, hi in spans)
 
     return all(is_part(output) for output in node.output if output)
+
+
+def hull(value):
+    """The bytes from the first of a value to its last."""
+    if "row_bytes" not in value:
+        return value["bytes"]
+    return value["bytes"] // value["row_bytes"] * value["pitch_bytes"] - value["pitch_bytes"] + value["row_bytes"]
+
+
+def rows_of(place, value):
+    """The bytes of a strided view."""
+    shape = value["bytes"] // value["row_bytes"], value["row_bytes"]
+    return np.lib.stride_tricks.as_strided(place, shape, (value["pitch_bytes"], 1))
 
 
 def aligned(size):
@@ -235,6 +261,7 @@ def equal(mine, theirs):
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernels", default="standard", help="what the kernels can do, as `plimsoll plan` has it")
     parser.add_argument("models", nargs="*", type=Path)
     args = parser.parse_args()
     for tool in [PLIMSOLL, SHAPES]:
@@ -244,7 +271,7 @@ def main():
     passed, failed, silent, skipped = 0, 0, 0, 0
     for path, dims, shapes in listed:
         try:
-            planned = Planned(path, dims, shapes)
+            planned = Planned(path, dims, shapes, args.kernels)
         except RuntimeError as error:
             print(f"{path.stem:40} skipped: {str(error).splitlines()[-1][:120]}")
             skipped += 1
@@ -258,8 +285,9 @@ def main():
         caught = not equal(planned.run(planned.shortened()), theirs)
         shared = sum("in_place_of" in v for v in planned.plan["values"])
         views = sum("root" in v for v in planned.plan["values"])
+        strided = sum("row_bytes" in v for v in planned.plan["values"])
         print(f"{path.stem:40} {planned.plan['arena_bytes']:12} bytes, "
-              f"{len(planned.plan['schedule']):5} steps, {shared:4} in place, {views:4} views: "
+              f"{len(planned.plan['schedule']):5} steps, {shared:4} in place, {views:4} views, {strided:3} strided: "
               f"{'equal' if right else 'DIFFERENT'}; lives cut short: "
               f"{'different' if caught else 'EQUAL'}", flush=True)
         passed += right and caught

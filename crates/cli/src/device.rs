@@ -97,7 +97,7 @@ impl Device {
         let own = own.map_err(|error| anyhow!("{source}: {error}{}", way_out(&error)))?;
         let Some((order_source, order)) = &self.tensor_order else {
             let LoadedFile::Tflite(tflite) = file else { return Ok(own) };
-            return planned_tflite::allocation(&tflite.1, source, program, plan);
+            return planned_tflite::allocation(tflite, source, program, plan);
         };
         let ordered = OfflineMemoryAllocation::new(program, plan, Some(order));
         let ordered = ordered.with_context(|| order_source.to_string())?;

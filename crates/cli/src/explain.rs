@@ -102,7 +102,12 @@ impl Args {
         } else {
             lowering.smaller(&source)?.into_iter().chain(lowering.fusions(&loaded)).collect()
         };
-        let mut pulse = || clock.tick(|| "planning".to_owned());
+        let mut stopped = false;
+        let mut pulse = || {
+            let tick = clock.tick(|| "planning".to_owned());
+            stopped |= tick.is_break();
+            tick
+        };
         let settled = match lowering.case(loaded.graph, options)?.plan_watched(&mut pulse) {
             Ok(settled) => settled,
             Err(CaseError::Plan(PlanError::NoRoom(why))) => {
@@ -111,7 +116,7 @@ impl Args {
             Err(CaseError::Lowering(error)) => return Err(lowering.blamed(&error, &source)),
             Err(error) => return Err(anyhow!("{source}: {error}")),
         };
-        let (mut tried, mut stopped) = (0, false);
+        let mut tried = 0;
         let mut watch = |_: &Action| {
             tried += 1;
             let tick = clock.tick(|| format!("tried {tried} ways to lower the arena"));

@@ -27,12 +27,15 @@ mod kind;
 mod man;
 mod model;
 mod noted_onnx;
+mod npy;
+mod numbers;
 mod output;
 mod packing;
 mod plan;
 mod planned;
 mod planned_tflite;
 mod planning;
+mod run;
 mod shared;
 mod size;
 mod solve;
@@ -49,6 +52,10 @@ pub use planned::{
     Explanation, ModelSource, NoAnswer, PackedProblem, PlannedModel, PlannedProgram, Watcher,
 };
 
+/// How often memory is asked for is told by `plimsoll run`.
+#[global_allocator]
+static ALLOCATOR: plimsoll_run::Counted = plimsoll_run::Counted::new();
+
 const EXAMPLES: &str = "\
 Examples:
   plimsoll plan                                  plan the built-in sample network
@@ -56,6 +63,7 @@ Examples:
   plimsoll verify net.plim plan.json             verify anybody's plan
   plimsoll explain net.onnx --budget 256KiB      why it is so large, and what would lower it
   plimsoll compare net.plim                      orders, sharing and packing side by side
+  plimsoll run net.onnx --input x=image.npy      run a model in the memory that is planned for it
   plimsoll diff old.json plan.json               what changed from one plan to another
   plimsoll solve                                 pack the built-in sample
   plimsoll solve problem.csv                     pack your own buffers
@@ -84,6 +92,7 @@ enum Command {
     Verify(verify::Args),
     Explain(explain::Args),
     Compare(compare::Args),
+    Run(run::Args),
     Diff(diff::Args),
     Solve(solve::Args),
     Check(check::Args),
@@ -105,6 +114,7 @@ impl Command {
             Command::Verify(args) => verify::run(args),
             Command::Explain(args) => explain::run(args),
             Command::Compare(args) => compare::run(args),
+            Command::Run(args) => run::run(args),
             Command::Diff(args) => diff::run(args),
             Command::Solve(args) => solve::run(args),
             Command::Check(args) => check::run(args),

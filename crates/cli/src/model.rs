@@ -42,7 +42,7 @@ use crate::input::{Source, text_of};
 use crate::kind::Wanted;
 
 /// A little network, for those who have no model at hand.
-const SAMPLE: &[u8] = include_bytes!("../samples/plan.onnx");
+pub(crate) const SAMPLE: &[u8] = include_bytes!("../samples/plan.onnx");
 
 /// A model as it was read.
 enum Read {

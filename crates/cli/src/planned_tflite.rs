@@ -31,9 +31,9 @@ pub(crate) struct Written {
     source: String,
 }
 
-/// The offsets of all tensors of the file.
+/// The offsets of all tensors of the file, as the interpreter wants them.
 pub(crate) fn allocation(
-    imported: &Imported,
+    (file, imported): &(TfliteFile, Imported),
     source: &Source,
     program: &ScheduledGraph<'_>,
     plan: &VerifiedPlan,
@@ -42,11 +42,14 @@ pub(crate) fn allocation(
     let name =
         |value: &Option<_>| value.map_or_else(String::new, |value| graph.value(value).name.clone());
     let names: Vec<String> = imported.values.iter().flatten().map(name).collect();
-    OfflineMemoryAllocation::in_order_of_plan(program, plan, Some(&names))
-        .map_err(|error| anyhow!("{source}: {error}{}", way_out(&error)))
+    let own = OfflineMemoryAllocation::in_order_of_plan(program, plan, Some(&names))
+        .map_err(|error| anyhow!("{source}: {error}{}", way_out(&error)))?;
+    let settled = imported.settled_offsets(file, own.offsets());
+    Ok(own.with_offsets(settled))
 }
 
-/// The file with the plan in it, if the interpreter takes less with it or that does not matter, and with its operators in the order of the plan.
+/// The file with its operators in the order of the plan, and with the plan in it if the interpreter takes less with it, or
+/// if that does not matter.
 pub(crate) fn written(
     tflite: &(TfliteFile, Imported),
     source: &Source,
@@ -56,9 +59,7 @@ pub(crate) fn written(
 ) -> Result<Written> {
     let (file, imported) = tflite;
     let fault = |error| anyhow!("{source}: {error}");
-    let allocation = allocation(imported, source, program, plan)?;
-    let settled = imported.settled_offsets(file, allocation.offsets());
-    let allocation = allocation.with_offsets(settled);
+    let allocation = allocation(tflite, source, program, plan)?;
     let before = file.head_bytes(&file.offline_offsets().map_err(fault)?).map_err(fault)?;
     let ordered = if keeps_order(program, plan) {
         None
@@ -73,7 +74,8 @@ pub(crate) fn written(
     let has_plan = !keeps_better || planned < before.min(reordered.unwrap_or(before));
     let file = match reordered {
         _ if has_plan => base.with_offline_plan(&allocation.to_bytes()).map_err(fault)?,
-        Some(bytes) if bytes < before => base.clone(),
+        // A plan that was there was for the other order.
+        Some(bytes) if bytes < before => base.without_offline_plan().map_err(fault)?,
         _ => file.clone(),
     };
     let unknown = file.unknown_operators().into_iter().map(str::to_owned).collect();

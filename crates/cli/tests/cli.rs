@@ -125,8 +125,8 @@ fn a_comparison_has_times_unless_they_are_left_out() {
     let cut = |line: &str| line.rsplitn(3, ',').last().unwrap_or_default().to_owned();
     let cut: Vec<String> = timed.lines().map(cut).collect();
     assert_eq!(untimed.lines().collect::<Vec<_>>(), cut);
-    // Five ways to share, and the eighteen rules for the last.
-    assert_eq!(cut.len(), 1 + 5 + 18);
+    // Six ways to share, and the eighteen rules for the last.
+    assert_eq!(cut.len(), 1 + 6 + 18);
 }
 
 #[test]
@@ -464,5 +464,10 @@ fn a_budget_is_answered_where_nothing_is_in_the_arena_and_where_time_is_over() {
     let output = run_with_stdin(&shortest, model);
     assert_eq!(code(&output), Some(1));
     let said = "\nthe time was over before everything was tried\n";
+    assert!(text(&output.stdout).ends_with(said), "{}", text(&output.stdout));
+    // The plan that is explained has the same time.
+    let peak_only = ["explain", "-", "--no-advice", "--time-limit", "0.000000001"];
+    let output = run_with_stdin(&peak_only, model);
+    assert_eq!(code(&output), Some(0));
     assert!(text(&output.stdout).ends_with(said), "{}", text(&output.stdout));
 }

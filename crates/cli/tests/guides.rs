@@ -14,10 +14,11 @@ use std::process::{Command, Stdio};
 use std::{env, fs};
 
 /// What the guides work with: the name in their folder, and the file of the repository.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
     ("net.onnx", "corpus/models/sample.onnx"),
     ("encoder.onnx", "corpus/models/encoder.onnx"),
     ("decoder.onnx", "corpus/models/decoder.onnx"),
+    ("net.tflite", "corpus/tflite/branches.tflite"),
     ("block.plim", "corpus/graphs/transformer_block.plim"),
     ("host.plim", "corpus/graphs/late_host_read.plim"),
     ("queues.plim", "corpus/graphs/two_queues.plim"),

@@ -5,6 +5,7 @@
 //! held against the graph as it is by what counts: the arena. Where kernels know strides there is more
 //! to choose from, and a choice can go wrong: so what would be chosen without strides is a candidate too.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use plimsoll::{Contender, Options, OrderEffort, Ordering, Plan, Pulse, orders_watched, smallest};
@@ -60,7 +61,7 @@ pub fn best_watched(
     tries: Tries,
     pulse: &mut Pulse<'_>,
 ) -> Result<Best, LoweringError> {
-    let mut joined: Vec<Joined> = Vec::new();
+    let mut joined: Vec<Joined<'_>> = Vec::new();
     for kernels in if tries.join { kernels_to_try(lowering) } else { Vec::new() } {
         if pulse().is_break() {
             break;
@@ -73,7 +74,7 @@ pub fn best_watched(
     if joined.iter().all(|one| !one.choices.is_empty()) {
         let moved = joined.first().map(|one| one.moved_before);
         let moved = moved.unwrap_or_else(|| moved_bytes(&graph, &lowering.kernels));
-        joined.push(Joined::unchanged(graph, moved));
+        joined.push(Joined::unchanged(&graph, moved));
     }
     // On a tie the first is taken: the one that moves least.
     joined.sort_by_key(|one| one.moved);
@@ -81,7 +82,14 @@ pub fn best_watched(
         Some((winner, plan)) => (winner, None, Some(plan)),
         None => compared(&joined, lowering, options, tries, pulse)?,
     };
-    let Joined { graph, choices, elided, moved_before, moved, .. } = joined.swap_remove(winner);
+    let Joined { graph: chosen, choices, elided, moved_before, moved, .. } =
+        joined.swap_remove(winner);
+    drop(joined);
+    let chosen = match chosen {
+        Cow::Owned(chosen) => Some(chosen),
+        Cow::Borrowed(_) => None,
+    };
+    let graph = chosen.unwrap_or(graph);
     Ok(Best { graph, ordering, choices, elided, moved_bytes: moved, moved_before, plan })
 }
 
@@ -103,12 +111,16 @@ fn kernels_to_try(lowering: &LoweringOptions) -> Vec<LoweringOptions> {
 
 /// The graph with the smallest arena, and its plan, where rules alone are asked for: by these it was
 /// chosen.
-fn by_rules(graphs: &mut [Joined], options: &Options, tries: Tries) -> Option<(usize, Box<Plan>)> {
+fn by_rules(
+    graphs: &mut [Joined<'_>],
+    options: &Options,
+    tries: Tries,
+) -> Option<(usize, Box<Plan>)> {
     let work = options.pack.work.unwrap_or(options.pack.effort.work());
     if work > 0 || tries.order.is_some() {
         return None;
     }
-    let arena = |one: &Joined| one.plan.as_ref().map(|plan| plan.arena_bytes());
+    let arena = |one: &Joined<'_>| one.plan.as_ref().map(|plan| plan.arena_bytes());
     let arenas = graphs.iter().enumerate().filter_map(|(at, one)| Some((arena(one)?, at)));
     let (_, winner) = arenas.min()?;
     Some((winner, graphs[winner].plan.take()?))
@@ -119,7 +131,7 @@ type Winner = (usize, Option<Ordering>, Option<Box<Plan>>);
 
 /// The graph with the smallest arena, each in all orders that are worth it.
 fn compared(
-    graphs: &[Joined],
+    graphs: &[Joined<'_>],
     lowering: &LoweringOptions,
     options: &Options,
     tries: Tries,

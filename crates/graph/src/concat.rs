@@ -22,6 +22,7 @@
 mod choice;
 mod recorded;
 mod search;
+mod takeover;
 mod views;
 
 pub use choice::Choice;
@@ -108,7 +109,7 @@ impl Candidate {
             && match choice {
                 Choice::Elide(_) => self.elides,
                 Choice::Join(_, inputs) => self.joins && can(inputs),
-                Choice::Copy(..) => false,
+                Choice::Copy(..) | Choice::TakeOver(..) => false,
             }
     }
 
@@ -126,6 +127,11 @@ impl Candidate {
         }
         let without = |input: &usize| self.inputs.iter().copied().filter(|i| i != input).collect();
         self.inputs.iter().map(|input| Choice::Join(self.node, without(input))).collect()
+    }
+
+    /// Whether it is no concat, but a node whose outputs could be rows of its input.
+    fn makes_views(&self) -> bool {
+        !self.joins && self.inputs.is_empty()
     }
 
     /// The operands of the node, and what they are made as.
@@ -252,12 +258,7 @@ impl<'g> Rules<'g> {
 
     /// Whether a value leaves it to us where it is.
     fn is_plain(&self, id: ValueId) -> bool {
-        let Value { role, storage, view, align, guard, bytes, elided, .. } = self.graph.value(id);
-        (*role, *storage) == (Role::Temporary, Storage::Arena)
-            && view.is_none()
-            && align.is_none()
-            && (*guard, *bytes, *elided) == (0, None, false)
-            && !self.declared[id.index()]
+        is_placed_freely(self.graph.value(id)) && !self.declared[id.index()]
     }
 
     /// Whether a value is plain, and written by the node that makes it.
@@ -267,6 +268,15 @@ impl<'g> Rules<'g> {
             && self.aliases.view(value).is_none()
             && self.graph.producer(value).is_some_and(runs)
     }
+}
+
+/// Whether nothing is said of a value's place.
+fn is_placed_freely(value: &Value) -> bool {
+    let Value { role, storage, view, align, guard, bytes, elided, .. } = value;
+    (*role, *storage) == (Role::Temporary, Storage::Arena)
+        && view.is_none()
+        && align.is_none()
+        && (*guard, *bytes, *elided) == (0, None, false)
 }
 
 /// Whether everybody who touches a value knows strides; by value. What a run hands out is whole, and

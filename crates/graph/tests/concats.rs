@@ -20,7 +20,7 @@ fn arena(graph: &Graph) -> u64 {
     planned(graph).banks.iter().map(|bank| bank.bytes).sum()
 }
 
-fn joined(graph: &Graph) -> Joined {
+fn joined(graph: &Graph) -> Joined<'_> {
     join_concats(graph, &LoweringOptions::default(), &Options::default())
 }
 

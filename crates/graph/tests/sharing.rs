@@ -215,6 +215,63 @@ fn random(rng: &mut Rng) -> Graph {
     graph.finish().expect("a valid graph")
 }
 
+/// A random graph of at most seven nodes on rows: what works in place and what does not, slices, splits
+/// and concats of an inner axis.
+fn random_rows(rng: &mut Rng) -> Graph {
+    let rows = rng.within(2..4);
+    let mut graph = GraphBuilder::new();
+    let mut values: Vec<(ValueId, u64)> = Vec::new();
+    for index in 0..rng.within(4..8) {
+        let name = format!("n{index}");
+        let latest = values.len().saturating_sub(2);
+        let pick =
+            |rng: &mut Rng| values[latest + rng.below((values.len() - latest) as u64) as usize];
+        let kind = if index == 0 { 0 } else { rng.below(9) };
+        let (op, reads, width) = match kind {
+            0 => (Op::Custom, Vec::new(), rng.within(1..4)),
+            1..=4 => {
+                let (value, width) = pick(rng);
+                (Op::Unary, vec![value], width)
+            }
+            5 => {
+                let (value, _) = pick(rng);
+                (Op::Custom, vec![value], rng.within(1..4))
+            }
+            6 if values.last().is_some_and(|(_, width)| *width > 1) => {
+                let (value, width) = values[values.len() - 1];
+                let mut part = |part: &str, width: u64| {
+                    let value = Value::new(format!("{name}{part}"), Dtype::U8, [rows, 64 * width]);
+                    graph.value(value).expect("fresh")
+                };
+                let (a, b) = (part("a", 1), part("b", width - 1));
+                let node = Node::new(&name, Op::Split { axis: 1 }, &[value], &[a, b]);
+                graph.node(node).expect("fresh");
+                values.extend([(a, 1), (b, width - 1)]);
+                continue;
+            }
+            _ => {
+                let parts = [pick(rng), pick(rng)];
+                let width = parts.iter().map(|(_, width)| width).sum();
+                (Op::Concat { axis: 1 }, parts.map(|(value, _)| value).to_vec(), width)
+            }
+        };
+        if width > 8 {
+            continue;
+        }
+        let made = graph.op(&name, op, &reads, Dtype::U8, [rows, 64 * width]).expect("fresh");
+        values.push((made, width));
+    }
+    graph.output(values[values.len() - 1].0);
+    graph.finish().expect("a valid graph")
+}
+
+/// Kernels that know strides.
+fn strided() -> LoweringOptions {
+    let mut lowering = LoweringOptions::default();
+    lowering.kernels = Kernels::new(Preset::Strided);
+    lowering
+}
+
 /// The arena of a graph in its own order, by rules alone.
 fn quick(graph: &Graph) -> Option<u64> {
     let program = ScheduledGraph::new(graph, &LoweringOptions::default()).ok()?;
@@ -333,24 +390,28 @@ fn no_set_of_overwrites_gives_less() {
 }
 
 /// All that can be chosen about a node, each independent of the others.
-fn choices(graph: &Graph, node: NodeId) -> Vec<Vec<Choice>> {
+fn choices(graph: &Graph, lowering: &LoweringOptions, node: NodeId) -> Vec<Vec<Choice>> {
     if let Op::Concat { .. } = graph.node(node).op {
         let subsets = 1..1u32 << graph.node(node).inputs.len();
         let inputs = |bits: u32| (0..32).filter(|at| bits >> at & 1 == 1).collect();
         let choices = subsets.map(|bits| Choice::Join(node, inputs(bits)));
         return vec![choices.chain([Choice::Elide(node)]).collect()];
     }
-    let outputs = 0..graph.node(node).outputs.len();
-    let copy = |output: usize| vec![Choice::Copy(node, output)];
-    let allowed = |choices: &Vec<Choice>| with_allowed(graph, choices).is_some();
-    outputs.map(copy).filter(allowed).collect()
+    let Node { inputs, outputs, .. } = graph.node(node);
+    let copies = (0..outputs.len()).map(|output| vec![Choice::Copy(node, output)]);
+    let over = (0..inputs.len()).map(|input| vec![Choice::TakeOver(node, 0, input)]);
+    // Whether something can be taken over depends on other choices.
+    let over = over.filter(|_| lowering.kernels.preset == Preset::Strided);
+    let allowed = |choices: &Vec<Choice>| with_allowed(graph, lowering, choices).is_some();
+    let alone = copies.chain([vec![Choice::Elide(node)]]).filter(allowed);
+    alone.chain(over).collect()
 }
 
 /// The smallest arena of all combinations of choices, taken from the first node to the
 /// last and from the last to the first.
-fn least(graph: &Graph) -> u64 {
+fn least(graph: &Graph, lowering: &LoweringOptions) -> u64 {
     let mut combinations: Vec<Vec<Choice>> = vec![Vec::new()];
-    for choices in graph.node_ids().flat_map(|node| choices(graph, node)) {
+    for choices in graph.node_ids().flat_map(|node| choices(graph, lowering, node)) {
         let more = combinations.iter().flat_map(|begun| {
             choices.iter().map(|choice| [&begun[..], std::slice::from_ref(choice)].concat())
         });
@@ -360,15 +421,15 @@ fn least(graph: &Graph) -> u64 {
     let backwards = combinations.iter().map(|choices| choices.iter().rev().cloned().collect());
     let backwards: Vec<Vec<Choice>> = backwards.collect();
     let all = combinations.iter().chain(&backwards);
-    let arena = |choices: &Vec<Choice>| quick(&with_allowed(graph, choices)?);
+    let arena = |choices: &Vec<Choice>| quick(&with_allowed(graph, lowering, choices)?);
     all.filter_map(arena).min().expect("a plan")
 }
 
 /// The graph with these choices, if a plan could record them.
-fn with_allowed(graph: &Graph, choices: &[Choice]) -> Option<Graph> {
+fn with_allowed(graph: &Graph, lowering: &LoweringOptions, choices: &[Choice]) -> Option<Graph> {
     let recorded: Vec<RecordedChoice> =
         choices.iter().map(|choice| RecordedChoice::of(graph, choice)).collect();
-    joined_as_recorded(graph, &LoweringOptions::default(), &recorded).ok().map(|(graph, _)| graph)
+    joined_as_recorded(graph, lowering, &recorded).ok().map(|(graph, _)| graph)
 }
 
 #[test]
@@ -379,7 +440,8 @@ fn no_choice_gives_less_than_what_is_chosen() {
         let graph = random(&mut rng);
         let joined = join_concats(&graph, &LoweringOptions::default(), &Options::default());
         let found = quick(&joined.graph).expect("a plan");
-        assert_eq!(found, least(&graph), "{}", text::print(&graph));
+        let least = least(&graph, &LoweringOptions::default());
+        assert_eq!(found, least, "{}", text::print(&graph));
         let program =
             ScheduledGraph::new(&joined.graph, &LoweringOptions::default()).expect("sizes");
         let plan = plan(&program, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
@@ -389,4 +451,91 @@ fn no_choice_gives_less_than_what_is_chosen() {
         partly += joined.choices.iter().filter(is_join).count();
     }
     assert!(smaller > 50 && partly > 20, "{smaller} {partly}");
+}
+
+/// The plan of a graph in its own order with kernels that know strides, executed in its bytes.
+fn in_rows(graph: &Graph) -> (Best, u64) {
+    let tries = Tries { order: None, join: true };
+    let best = best(graph, &strided(), &Options::default(), tries).expect("sizes are known");
+    let program = ScheduledGraph::new(&best.graph, &strided()).expect("sizes are known");
+    let plan = plan(&program, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    execute(graph, &program, &plan);
+    let arena = plan.arena_bytes();
+    (best, arena)
+}
+
+#[test]
+fn an_output_takes_over_rows_that_nobody_reads_any_more() {
+    let attention = |reads: &str| {
+        read(&format!(
+            "plim 1\ninput x: f32[16, 8]\nqkv: f32[16, 24] = custom \"matmul\"(x)\n\
+             q: f32[16, 8], k: f32[16, 8], v: f32[16, 8] = split{{axis=1}}(qkv) as parts\n\
+             o: f32[16, 8] = custom \"attention\"({reads}) scratch 64 may_overwrite(o: q)\n\
+             y: f32[16, 2] = custom \"matmul\"(o)\noutput y\n"
+        ))
+    };
+    let (best, arena) = in_rows(&attention("q, k, v"));
+    assert_eq!((best.choices.len(), arena), (2, 1536 + 64));
+    // What is read as a part of the whole too is not.
+    let (best, arena) = in_rows(&attention("q, qkv"));
+    assert_eq!((best.choices.len(), arena), (1, 1536 + 512 + 64));
+    // Kernels that know no strides have copies of all three.
+    let graph = attention("q, k, v");
+    assert_eq!(planned(&graph).1.arena_bytes(), 2 * 1536);
+    // A plan keeps it by name.
+    let (best, _) = in_rows(&graph);
+    let recorded: Vec<RecordedChoice> =
+        best.choices.iter().map(|choice| RecordedChoice::of(&graph, choice)).collect();
+    let text = serde_json::to_string(&recorded).expect("rows");
+    assert_eq!(text, r#"["parts",{"node":"o","output":0,"takes_over":0}]"#);
+    let again = joined_as_recorded(&graph, &strided(), &recorded).expect("as it was recorded");
+    assert_eq!(again, (best.graph, best.choices));
+}
+
+#[test]
+fn rows_that_are_read_later_are_not_taken_over() {
+    let graph = read(
+        "plim 1\ninput x: f32[16, 8]\nqk: f32[16, 16] = custom \"matmul\"(x)\n\
+         q: f32[16, 8], k: f32[16, 8] = split{axis=1}(qk)\n\
+         o: f32[16, 8] = relu(q)\np: f32[16, 2] = custom \"matmul\"(q)\ny: f32[16, 2] = custom \"matmul\"(o, p)\n\
+         output y\n",
+    );
+    let (views, over) = (Choice::Elide(NodeId(1)), Choice::TakeOver(NodeId(2), 0, 0));
+    assert!(with_allowed(&graph, &strided(), std::slice::from_ref(&views)).is_some());
+    assert_eq!(with_allowed(&graph, &strided(), &[views, over.clone()]), None);
+    let (best, _) = in_rows(&graph);
+    assert!(!best.choices.contains(&over));
+}
+
+#[test]
+fn bands_are_made_in_the_rows_of_their_concat() {
+    let graph = read(
+        "plim 1\ninput x: f32[2, 8, 4]\n\
+         s0: f32[2, 4, 4] = slice{axis=1, start=0, len=4}(x)\nc0: f32[2, 4, 4] = custom \"conv\"(s0)\n\
+         r0: f32[2, 4, 4] = relu(c0)\n\
+         s1: f32[2, 4, 4] = slice{axis=1, start=4, len=4}(x)\nc1: f32[2, 4, 4] = custom \"conv\"(s1)\n\
+         r1: f32[2, 4, 4] = relu(c1)\n\
+         y: f32[2, 8, 4] = concat{axis=1}(r0, r1)\noutput y\n",
+    );
+    let (best, arena) = in_rows(&graph);
+    assert_eq!((arena, best.moved_bytes), (256, 0));
+}
+
+#[test]
+fn no_choice_of_rows_gives_less_than_what_is_chosen() {
+    let mut rng = Rng::new(11);
+    let (mut smaller, mut over) = (0, 0);
+    for _ in 0..300 {
+        let graph = random_rows(&mut rng);
+        let joined = join_concats(&graph, &strided(), &Options::default());
+        let program = ScheduledGraph::new(&joined.graph, &strided()).expect("sizes");
+        let plan = plan(&program, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        execute(&graph, &program, &plan);
+        let found = plan.arena_bytes();
+        assert!(found <= least(&graph, &strided()), "{}", text::print(&graph));
+        let is_over = |choice: &&Choice| matches!(choice, Choice::TakeOver(..));
+        over += joined.choices.iter().filter(is_over).count();
+        smaller += usize::from(found < quick(&graph).expect("a plan"));
+    }
+    assert!(smaller > 50 && over > 20, "{smaller} {over}");
 }

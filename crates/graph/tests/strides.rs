@@ -32,7 +32,7 @@ fn arena(graph: &Graph) -> u64 {
     planned(graph).banks.iter().map(|bank| bank.bytes).sum()
 }
 
-fn joined(graph: &Graph) -> Joined {
+fn joined(graph: &Graph) -> Joined<'_> {
     join_concats(graph, &lowering(strided()), &Options::default())
 }
 
@@ -186,9 +186,10 @@ fn a_constant_that_is_repeated_takes_no_memory() {
 
 #[test]
 fn text_and_plans_keep_rows() {
-    let graph = joined(&parsed(INNER)).graph;
+    let inner = parsed(INNER);
+    let graph = joined(&inner).graph;
     let again = text::parse(&text::print(&graph)).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(again, graph);
+    assert_eq!(again, *graph);
     let program = ScheduledGraph::new(&graph, &lowering(strided())).expect("sizes are known");
     let made = plan(&program, &Options::default()).expect("a plan");
     let written = write_plan(&program, &made, Recorded::new(), Recorded::new());

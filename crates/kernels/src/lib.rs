@@ -39,6 +39,7 @@ pub mod pad;
 mod places;
 pub mod pool;
 pub mod pow;
+pub mod quantize;
 pub mod reduce;
 pub mod resize;
 pub mod scatter;

@@ -22,11 +22,10 @@
 
 use std::collections::BinaryHeap;
 
-use crate::dense::CompressedRows;
 use crate::exact::mix;
 use crate::problem::{BufferId, Problem};
 use crate::solution::Solution;
-use crate::sweep::{Overlaps, Sweep};
+use crate::sweep::Sweep;
 use crate::watch::Watched;
 
 /// Lists of who meets whom have at most so many entries.
@@ -113,8 +112,9 @@ struct Moving<'a> {
     /// How large each buffer is, and what its place is a multiple of.
     sizes: Vec<u64>,
     aligns: Vec<u64>,
-    /// Whom each buffer meets.
-    meets: CompressedRows<u32>,
+    /// Whom buffer `i` meets: `meets[first[i]..first[i + 1]]`.
+    meets: Vec<u32>,
+    first: Vec<usize>,
     offsets: Vec<u64>,
     /// What is outside, the one that is put in next on top.
     outside: BinaryHeap<(u64, u32)>,
@@ -132,20 +132,16 @@ struct Moving<'a> {
 
 impl<'a> Moving<'a> {
     fn new(problem: &'a Problem, sweep: &Sweep, unit: u64) -> Self {
-        let overlaps = Overlaps::new(sweep);
-        let mut meets = CompressedRows::new();
-        for id in problem.ids() {
-            let others = overlaps.with(sweep.life(id)).into_iter().filter(|other| *other != id);
-            meets.push(others.map(|other| other.0));
-        }
+        let (meets, first) = meetings(problem, sweep);
         let base: Vec<u64> = problem.ids().map(|id| importance(problem, sweep, unit, id)).collect();
         Moving {
             problem,
             unit,
             sizes: problem.buffers().iter().map(|buffer| buffer.size / unit).collect(),
             aligns: problem.buffers().iter().map(|buffer| buffer.align / unit).collect(),
-            work: meets.items().len() as u64 * ENTRY,
+            work: meets.len() as u64 * ENTRY,
             meets,
+            first,
             offsets: Vec::new(),
             outside: BinaryHeap::new(),
             count: base.clone(),
@@ -246,9 +242,9 @@ impl<'a> Moving<'a> {
         self.counts.clear();
         self.starts.clear();
         self.ends.clear();
-        let list = self.meets.row(id.index());
+        let list = self.first[id.index()]..self.first[id.index() + 1];
         self.work += ENTRY * (list.len() as u64 + 1);
-        for other in list {
+        for other in &self.meets[list] {
             let (offset, size) = (self.offsets[*other as usize], self.sizes[*other as usize]);
             if offset != OUTSIDE {
                 let index = self.counts.len() as u64;
@@ -264,8 +260,8 @@ impl<'a> Moving<'a> {
     /// Puts a buffer in, and out what is in its way.
     fn put_in(&mut self, id: BufferId, offset: u64) {
         let end = offset + self.sizes[id.index()];
-        for at in self.meets.range(id.index()) {
-            let other = self.meets.items()[at] as usize;
+        for at in self.first[id.index()]..self.first[id.index() + 1] {
+            let other = self.meets[at] as usize;
             let start = self.offsets[other];
             if start < end && offset < start + self.sizes[other] {
                 self.put_out(other);
@@ -274,6 +270,33 @@ impl<'a> Moving<'a> {
         }
         self.offsets[id.index()] = offset;
     }
+}
+
+/// Whom every buffer meets, one list behind the other, and where each list begins.
+fn meetings(problem: &Problem, sweep: &Sweep) -> (Vec<u32>, Vec<usize>) {
+    let mut first = vec![0];
+    for id in problem.ids() {
+        first.push(first[id.index()] + sweep.degree(id) as usize);
+    }
+    let mut next = first.clone();
+    let mut meets = vec![0; first[problem.len()]];
+    let mut add = |id: BufferId, other: BufferId| {
+        meets[next[id.index()]] = other.0;
+        next[id.index()] += 1;
+    };
+    let mut by_birth: Vec<BufferId> = problem.ids().collect();
+    by_birth.sort_unstable_by_key(|id| (sweep.life(*id).start, *id));
+    let mut alive: Vec<BufferId> = Vec::new();
+    for id in by_birth {
+        let life = sweep.life(id);
+        alive.retain(|other| sweep.life(*other).end > life.start);
+        for other in alive.iter().filter(|other| sweep.life(**other).meets(life)) {
+            add(id, *other);
+            add(*other, id);
+        }
+        alive.push(id);
+    }
+    (meets, first)
 }
 
 /// How much a buffer counts at first: the root of its area.

@@ -15,9 +15,15 @@ use crate::validate::ValidatedProgram;
 /// The bytes of all that is placed, each in a place of its own, with what is reserved behind it.
 pub(crate) fn unshared_bytes(validated: &ValidatedProgram<'_>, options: &Options) -> u64 {
     let values = validated.value_ids().filter(|value| is_apart(validated, options, *value));
-    let values = values.map(|value| reserved(validated, value, options));
+    let values = values.map(|value| reserved_apart(validated, value, options));
     let scratch = validated.scratch.iter().flatten().map(|scratch| scratch.bytes);
     values.chain(scratch).fold(0, u64::saturating_add)
+}
+
+/// What a value takes in a place of its own, where a view has what the options leave free behind it.
+fn reserved_apart(validated: &ValidatedProgram<'_>, value: ValueId, options: &Options) -> u64 {
+    let free = options.guards.of(&validated.values[value.index()], 0);
+    reserved(validated, value, options) + if validated.is_root(value) { 0 } else { free }
 }
 
 /// Whether a value would have a place of its own.

@@ -270,6 +270,8 @@ fn the_baseline_is_what_it_takes_with_every_tensor_apart() {
         options.pack.work = Some(0);
         options.place.inputs = rng.chance(50);
         options.place.outputs = rng.chance(70);
+        options.guards.inputs = 16 * rng.below(2);
+        options.guards.outputs = 16 * rng.below(2);
         let planned = |preset: Preset, options: &Options| {
             let mut lowering = LoweringOptions::default();
             lowering.kernels = Kernels::new(preset);

@@ -1,11 +1,14 @@
 //! The way from a model to models that need less memory.
 
+use std::collections::BTreeSet;
+
 use plimsoll::Pulse;
-use plimsoll_model::{Bindings, Model, infer};
+use plimsoll_model::{Bindings, Inferred, Model, infer};
 
 use crate::along::Along;
 use crate::flow::{Recipe, Segment, flow};
 use crate::frontier::{Applied, FitError, FitOptions, Frontier, Way};
+use crate::norms::written_out;
 use crate::planned::planned;
 use crate::recipes::recipes;
 use crate::rewritten::Rewritten;
@@ -22,32 +25,46 @@ pub fn fit(
     let (source_arena_bytes, source_multiply_adds) = (source.arena_bytes, source.multiply_adds);
     let mut frontier = Frontier { source_arena_bytes, source_multiply_adds, points: vec![source] };
     let inferred = infer(model, bindings)?;
-    let along = Along::new(model, &inferred.facts, &inferred.statics, &inferred.order);
-    for recipe in recipes(&along, pulse) {
-        if pulse().is_break() {
-            break;
+    let norms = written_out(model, &inferred.facts, source_arena_bytes / 16);
+    let variants = std::iter::once(Rewritten::unchanged(model.clone())).chain(norms);
+    let mut work = options.work;
+    for variant in variants {
+        let inferred = infer(&variant.model, bindings)?;
+        let Inferred { facts, statics, order, .. } = &inferred;
+        let along = Along::new(&variant.model, facts, statics, order);
+        for recipe in recipes(&along, pulse) {
+            if pulse().is_break() || work == 0 {
+                return Ok(frontier);
+            }
+            work -= 1;
+            let rewritten = flow(&along, &recipe).from_source_of(&variant);
+            let ways = applied(&recipe, &variant);
+            frontier.add(planned(rewritten, bindings, options, ways)?);
         }
-        let rewritten = flow(&along, &recipe);
-        frontier.add(planned(rewritten, bindings, options, applied(&recipe))?);
     }
     Ok(frontier)
 }
 
-/// What a recipe does otherwise.
-fn applied(recipe: &Recipe) -> Vec<Applied> {
+/// What a recipe for a variant of a model does otherwise than the model.
+fn applied(recipe: &Recipe, variant: &Rewritten) -> Vec<Applied> {
+    let of_source = |nodes: &[usize]| {
+        let nodes: BTreeSet<usize> =
+            nodes.iter().filter_map(|node| variant.sources[*node]).collect();
+        nodes.into_iter().collect()
+    };
     let mut ways = Vec::new();
-    for Segment { nodes, steps, .. } in &recipe.segments {
+    for Segment { nodes, steps, restarted } in &recipe.segments {
+        if !restarted.is_empty() {
+            ways.push(Applied { way: Way::Again, nodes: of_source(restarted) });
+        }
         if *steps > 1 {
-            let mut nodes = nodes.clone();
-            nodes.sort_unstable();
-            ways.push(Applied { way: Way::Flow { steps: *steps }, nodes });
+            ways.push(Applied { way: Way::Flow { steps: *steps }, nodes: of_source(nodes) });
             continue;
         }
         for (chain, parts) in nodes.iter().filter_map(|node| recipe.parts.get(node)) {
             if chain.nodes.iter().all(|node| nodes.contains(node)) {
-                let mut nodes = chain.nodes.clone();
-                nodes.sort_unstable();
-                ways.push(Applied { way: Way::Channels { parts: *parts }, nodes });
+                let way = Way::Channels { parts: *parts };
+                ways.push(Applied { way, nodes: of_source(&chain.nodes) });
             }
         }
     }

@@ -114,6 +114,8 @@ struct Flow<'a> {
     length: Vec<u64>,
     /// By node, what has been added up so far.
     sums: Vec<Option<TensorId>>,
+    /// By tensor of the source, whether a node makes it under its own id.
+    is_made: Vec<bool>,
     /// By node, its segment.
     segment_of: Vec<usize>,
     /// By node, the last segment that computes it once more, if one does.
@@ -154,6 +156,7 @@ impl<'a> Flow<'a> {
             progress: vec![0; nodes],
             length: (0..nodes).map(length).collect(),
             sums: vec![None; nodes],
+            is_made: vec![false; along.model.tensors.len()],
             segment_of: vec![usize::MAX; nodes],
             restarted_in: vec![None; nodes],
             segment: 0,
@@ -415,6 +418,7 @@ impl<'a> Flow<'a> {
         }
         let made = chain.nodes.last().and_then(|last| self.node(*last).outputs[0]);
         if let Some(made) = made {
+            self.is_made[made.index()] = true;
             self.pieces[made.index()] = Pieces::whole(made, self.along.axis(made));
         }
         self.trim(x);
@@ -473,6 +477,7 @@ impl<'a> Flow<'a> {
         self.multiply_adds += self.along.multiply_adds[node];
         for made in source.outputs.iter().flatten() {
             self.pieces[made.index()] = Pieces::whole(*made, self.along.axis(*made));
+            self.is_made[made.index()] = true;
         }
     }
 }

@@ -59,6 +59,8 @@ pub enum Way {
         /// How many parts there are.
         parts: u64,
     },
+    /// Once more, where it is needed again.
+    Again,
 }
 
 impl Way {
@@ -68,6 +70,7 @@ impl Way {
         match self {
             Way::Flow { .. } => "flow",
             Way::Channels { .. } => "channels",
+            Way::Again => "again",
         }
     }
 }

@@ -13,6 +13,7 @@ mod fit;
 mod flow;
 mod frontier;
 pub mod fuse;
+mod norms;
 mod planned;
 mod recipes;
 mod rewritten;

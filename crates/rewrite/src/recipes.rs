@@ -1,16 +1,26 @@
-//! Which recipes are worth planning.
+//! Which recipes are worth planning: the best by the search, with chains in more and fewer parts, and with tensors
+//! that live long and are made of little computed once more where they are needed again.
 
 use plimsoll::Pulse;
 
-use crate::along::Along;
+use crate::along::{Along, Course};
 use crate::channels::chains;
 use crate::flow::Recipe;
-use crate::search::{Searched, parts_of};
+use crate::search::{Restart, Searched, parts_of};
 
 /// In how many parts chains are computed.
-const PARTS: [u64; 3] = [1, 4, 8];
+const PARTS: [u64; 2] = [1, 8];
 
-/// Recipes with small peaks.
+/// How many nodes all trials of a search make at most.
+const WORK: u64 = 4_000_000;
+
+/// The most nodes that are computed once more for one tensor.
+const MOST_RESTARTED: usize = 8;
+
+/// Over how many nodes a tensor is at least not read that is computed once more.
+const LEAST_GAP: usize = 12;
+
+/// Recipes with small peaks: the first does no more arithmetic, those behind it more and more.
 pub(crate) fn recipes(along: &Along<'_>, pulse: &mut Pulse<'_>) -> Vec<Recipe> {
     let chains = chains(along);
     let mut found: Vec<(u64, Recipe)> = Vec::new();
@@ -19,9 +29,73 @@ pub(crate) fn recipes(along: &Along<'_>, pulse: &mut Pulse<'_>) -> Vec<Recipe> {
             break;
         }
         let base = Recipe { parts: parts_of(&chains, parts), ..Recipe::default() };
-        let mut searched = Searched { along, base, work: 4_000_000 };
-        found.push(searched.best());
+        found.push(Searched { along, base, restarts: Vec::new(), work: WORK }.best());
     }
-    let best = found.into_iter().min_by_key(|(peak, _)| *peak);
-    best.map(|(_, recipe)| recipe).into_iter().collect()
+    let Some((mut least, best)) = found.into_iter().min_by_key(|(peak, _)| *peak) else {
+        return Vec::new();
+    };
+    let base = Recipe { segments: Vec::new(), ..best.clone() };
+    let (mut recipes, mut taken) = (vec![best], Vec::new());
+    for restart in restarts(along) {
+        if pulse().is_break() {
+            break;
+        }
+        let restarts = [&taken[..], &[restart]].concat();
+        let (peak, recipe) =
+            Searched { along, base: base.clone(), restarts: restarts.clone(), work: WORK }.best();
+        if peak < least - least / 20 {
+            (least, taken) = (peak, restarts);
+            recipes.push(recipe);
+        }
+    }
+    recipes
+}
+
+/// Tensors that could be computed once more, the largest first.
+fn restarts(along: &Along<'_>) -> Vec<Restart> {
+    let total: u64 = along.multiply_adds.iter().sum();
+    let mut found: Vec<(u64, Restart)> = Vec::new();
+    for node in &along.order {
+        let Some(restart) = restart(along, *node) else { continue };
+        let arithmetic: u64 = restart.nodes.iter().map(|node| along.multiply_adds[*node]).sum();
+        let made = along.model.body.nodes[*node].outputs[0];
+        if let Some(made) = made.filter(|_| arithmetic <= total / 20) {
+            found.push((along.bytes(made), restart));
+        }
+    }
+    found.sort_by_key(|(bytes, restart)| (std::cmp::Reverse(*bytes), restart.late));
+    found.into_iter().map(|(_, restart)| restart).take(3).collect()
+}
+
+/// What is needed to compute a node's output once more, where it is read again after a long time.
+fn restart(along: &Along<'_>, node: usize) -> Option<Restart> {
+    let made = along.model.body.nodes[node].outputs.first().copied().flatten()?;
+    let place = |node: &usize| along.order.iter().position(|other| other == node);
+    let mut reads: Vec<usize> = along.readers[made.index()].iter().filter_map(place).collect();
+    reads.sort_unstable();
+    let gap = reads.windows(2).max_by_key(|pair| pair[1] - pair[0])?;
+    let nodes = ancestors(along, node)?;
+    (gap[1] - gap[0] >= LEAST_GAP).then_some(Restart { nodes, late: gap[1] })
+}
+
+/// A node and all that it depends on, if these are few and go row by row.
+pub(crate) fn ancestors(along: &Along<'_>, node: usize) -> Option<Vec<usize>> {
+    let mut nodes = vec![node];
+    let mut at = 0;
+    while let Some(node) = nodes.get(at).copied() {
+        let is_plain = along.model.body.nodes[node].outputs.len() == 1
+            && matches!(along.courses[node], Course::Rows { .. });
+        let inputs = along.model.body.nodes[node].inputs.iter().flatten();
+        for maker in inputs.filter_map(|input| along.makers[input.index()]) {
+            if !nodes.contains(&maker) {
+                nodes.push(maker);
+            }
+        }
+        if !is_plain || nodes.len() > MOST_RESTARTED {
+            return None;
+        }
+        at += 1;
+    }
+    nodes.sort_by_key(|node| along.order.iter().position(|other| other == node));
+    Some(nodes)
 }

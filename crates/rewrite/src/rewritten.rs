@@ -25,4 +25,12 @@ impl Rewritten {
         let sources = (0..model.body.nodes.len()).map(Some).collect();
         Rewritten { model, sources }
     }
+
+    /// The same model with the source that its source was made from.
+    pub(crate) fn from_source_of(mut self, source: &Rewritten) -> Self {
+        for node in &mut self.sources {
+            *node = node.and_then(|node| source.sources[node]);
+        }
+        self
+    }
 }

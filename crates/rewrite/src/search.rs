@@ -25,8 +25,19 @@ pub(crate) struct Searched<'a> {
     pub(crate) along: &'a Along<'a>,
     /// What is said of every candidate: nodes that are computed again, chains in parts.
     pub(crate) base: Recipe,
+    /// What is computed once more.
+    pub(crate) restarts: Vec<Restart>,
     /// How many nodes trials may still make.
     pub(crate) work: u64,
+}
+
+/// A tensor that is computed once more where it is needed again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Restart {
+    /// The node that makes it, with all that it depends on, in an order in which they can run.
+    pub(crate) nodes: Vec<usize>,
+    /// The place in the order of the node that it is computed once more for.
+    pub(crate) late: usize,
 }
 
 /// The best way to come to a cut.
@@ -91,30 +102,35 @@ impl Searched<'_> {
 
     /// A recipe in which one segment has so many steps.
     fn alone(&self, from: usize, to: usize, steps: u64) -> Recipe {
+        let last = self.along.order.len();
+        self.with_segments(&[(0, from, 1), (from, to, steps), (to, last, 1)])
+    }
+
+    /// A recipe of segments, each from one place in the order to another in so many steps.
+    fn with_segments(&self, bounds: &[(usize, usize, u64)]) -> Recipe {
         let order = &self.along.order;
-        let segment = |nodes: &[usize], steps| Segment {
-            nodes: nodes.to_vec(),
-            steps,
-            restarted: Vec::new(),
+        let segment = |(from, to, steps): &(usize, usize, u64)| {
+            let is_within = |node: &usize| order[*from..*to].contains(node);
+            let late = self.restarts.iter().filter(|restart| (*from..*to).contains(&restart.late));
+            let restarted = late.filter(|restart| !restart.nodes.iter().any(is_within));
+            let mut restarted: Vec<usize> =
+                restarted.flat_map(|restart| restart.nodes.clone()).collect();
+            restarted.sort_by_key(|node| order.iter().position(|other| other == node));
+            restarted.dedup();
+            Segment { nodes: order[*from..*to].to_vec(), steps: *steps, restarted }
         };
-        let segments = vec![
-            segment(&order[..from], 1),
-            segment(&order[from..to], steps),
-            segment(&order[to..], 1),
-        ];
-        Recipe { segments, ..self.base.clone() }
+        Recipe { segments: bounds.iter().map(segment).collect(), ..self.base.clone() }
     }
 
     fn recipe(&self, cuts: &[usize], ways: &[[Option<Arrival>; 2]], is_flow: bool) -> Recipe {
-        let (mut segments, mut at, mut is_flow) = (Vec::new(), cuts.len() - 1, is_flow);
+        let (mut bounds, mut at, mut is_flow) = (Vec::new(), cuts.len() - 1, is_flow);
         while let (Some(way), true) = (&ways[at][usize::from(is_flow)], at > 0) {
             let (from, flowed, steps) = way.from;
-            let nodes = self.along.order[cuts[from]..cuts[at]].to_vec();
-            segments.push(Segment { nodes, steps, restarted: Vec::new() });
+            bounds.push((cuts[from], cuts[at], steps));
             (at, is_flow) = (from, flowed);
         }
-        segments.reverse();
-        Recipe { segments, ..self.base.clone() }
+        bounds.reverse();
+        self.with_segments(&bounds)
     }
 
     /// In how many steps a segment could run: as many as a tensor in it has rows.

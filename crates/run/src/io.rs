@@ -34,6 +34,8 @@ pub(crate) enum Source {
     Gap(usize, Range<usize>),
     /// Where output 0 is.
     InPlace,
+    /// These bytes of output 0.
+    Inside(Range<usize>),
 }
 
 /// Some bytes of the arena that a call writes.
@@ -95,7 +97,9 @@ impl<'m> Io<'m> {
             Source::Constant(range) => Some(&self.given.constants[range.clone()]),
             Source::Input(range) => Some(&self.given.inputs[range.clone()]),
             Source::Gap(gap, range) => Some(&self.gaps[*gap][range.clone()]),
-            Source::InPlace => panic!("an operand that is in the output already"),
+            Source::InPlace | Source::Inside(_) => {
+                panic!("an operand that is in the output already")
+            }
         }
     }
 
@@ -117,6 +121,14 @@ impl<'m> Io<'m> {
     /// Whether output 0 takes over the bytes of an operand.
     pub(crate) fn is_in_place(&self, operand: usize) -> bool {
         self.operands.reads.get(operand) == Some(&Source::InPlace)
+    }
+
+    /// Which bytes of output 0 an operand is, if it is a part of it.
+    pub(crate) fn inside(&self, operand: usize) -> Option<Range<usize>> {
+        match self.operands.reads.get(operand) {
+            Some(Source::Inside(range)) => Some(range.clone()),
+            _ => None,
+        }
     }
 
     /// The bytes of an output, once.

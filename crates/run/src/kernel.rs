@@ -1,5 +1,7 @@
 //! What a node becomes before it is planned: calls of kernels, and the scratch that they need.
 
+use std::ops::Range;
+
 use plimsoll_kernels::OutOfRange;
 
 use crate::io::Io;
@@ -21,17 +23,26 @@ pub(crate) struct Call {
     pub(crate) reads: Vec<Option<usize>>,
     /// Results of the node, likewise.
     pub(crate) writes: Vec<usize>,
-    /// Whether what it reads becomes a part of what it writes as it is: where it is made there, nothing is
+    /// If what it reads becomes a part of what it writes as it is, that part: where it is made there, nothing is
     /// left to do.
-    pub(crate) joins: bool,
+    pub(crate) joins: Option<Part>,
+    /// Whether it hands on what one of two branches has made.
+    pub(crate) is_branch: bool,
     pub(crate) kernel: Kernel,
+}
+
+/// A part of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Its bytes, if they are one stretch.
+    pub(crate) bytes: Option<Range<usize>>,
 }
 
 impl Call {
     /// A call that reads one operand and writes one result.
     pub(crate) fn of(operand: Option<usize>, result: usize, kernel: Kernel) -> Self {
         let reads = operand.map(Some).into_iter().collect();
-        Call { reads, writes: vec![result], joins: false, kernel }
+        Call { reads, writes: vec![result], joins: None, is_branch: false, kernel }
     }
 }
 
@@ -53,7 +64,13 @@ impl Built {
         kernel: impl Fn(&mut Io<'_>) -> Done + Send + Sync + 'static,
     ) -> Self {
         let (reads, writes) = ((0..reads).map(Some).collect(), (0..writes).collect());
-        Built::calls(vec![Call { reads, writes, joins: false, kernel: Box::new(kernel) }])
+        Built::calls(vec![Call {
+            reads,
+            writes,
+            joins: None,
+            is_branch: false,
+            kernel: Box::new(kernel),
+        }])
     }
 
     /// These calls.

@@ -42,8 +42,10 @@ compile_error!("elements lie with their least byte first");
 
 mod arena;
 mod at;
+mod checked;
 mod compare;
 mod constants;
+mod counting;
 mod error;
 mod io;
 mod kernel;
@@ -56,9 +58,11 @@ mod seeded;
 mod session;
 mod types;
 
+pub use checked::{Checked, Fault, check};
 pub use compare::{Difference, compare, outputs};
+pub use counting::Counted;
 pub use error::{MissingKernel, RunError, SessionError};
 pub use plimsoll_kernels::Level;
 pub use port::{Array, Port};
 pub use seeded::{SeededWeights, random_inputs};
-pub use session::{Element, Options, Session};
+pub use session::{CallInfo, Element, Options, Session};

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::io::{MOST_OUTPUTS, Operands, SCRATCH, Source, Write};
-use crate::kernel::{Call, Lack};
+use crate::kernel::{Call, Lack, Part};
 
 /// Where bytes are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +44,12 @@ pub(crate) fn operands(
     for spot in spots.iter().flatten() {
         let Spot::Arena(range) = spot else { continue };
         for write in writes.iter_mut().filter(|write| overlap(&write.range, range)) {
-            if call.joins && write.range.start <= range.start && range.end <= write.range.end {
-                return Ok(None);
+            let is_within = write.range.start <= range.start && range.end <= write.range.end;
+            if let Some(Part { bytes: Some(part) }) = call.joins.as_ref().filter(|_| is_within) {
+                if range.start == write.range.start + part.start {
+                    return Ok(None);
+                }
+                continue;
             }
             if write.slot != 0 || write.range.start != range.start {
                 return Err("it reads what it writes elsewhere".to_owned());
@@ -58,7 +62,8 @@ pub(crate) fn operands(
     if writes.windows(2).any(|pair| pair[0].range.end > pair[1].range.start) {
         return Err("two of its results are the same bytes".to_owned());
     }
-    let reads = spots.into_iter().map(|spot| source(spot, &writes)).collect();
+    let joins = call.joins.is_some();
+    let reads = spots.into_iter().map(|spot| source(spot, &writes, joins)).collect();
     Ok(Some(Operands { reads, writes }))
 }
 
@@ -66,7 +71,7 @@ fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-fn source(spot: Option<Spot>, writes: &[Write]) -> Source {
+fn source(spot: Option<Spot>, writes: &[Write], joins: bool) -> Source {
     let range = match spot {
         None => return Source::Absent,
         Some(Spot::Constant(range)) => return Source::Constant(range),
@@ -76,8 +81,13 @@ fn source(spot: Option<Spot>, writes: &[Write]) -> Source {
     if range.is_empty() {
         return Source::Constant(0..0);
     }
-    if writes.iter().any(|write| overlap(&write.range, &range)) {
-        return Source::InPlace;
+    match writes.iter().find(|write| overlap(&write.range, &range)) {
+        Some(write) if joins => {
+            let start = write.range.start;
+            return Source::Inside(range.start - start..range.end - start);
+        }
+        Some(_) => return Source::InPlace,
+        None => {}
     }
     let gap = writes.partition_point(|write| write.range.end <= range.start);
     let start = gap.checked_sub(1).map_or(0, |before| writes[before].range.end);
@@ -89,9 +99,10 @@ fn source(spot: Option<Spot>, writes: &[Write]) -> Source {
 mod tests {
     use super::*;
 
-    fn call(reads: usize, writes: usize, joins: bool) -> Call {
+    fn call(reads: usize, writes: usize, part: Option<Range<usize>>) -> Call {
         let (reads, writes) = ((0..reads).map(Some).collect(), (0..writes).collect());
-        Call { reads, writes, joins, kernel: Box::new(|_| Ok(())) }
+        let joins = part.map(|part| Part { bytes: Some(part) });
+        Call { reads, writes, joins, is_branch: false, kernel: Box::new(|_| Ok(())) }
     }
 
     fn placed(
@@ -105,8 +116,7 @@ mod tests {
 
     #[test]
     fn reads_are_in_gaps_between_writes_or_in_place() {
-        let found =
-            placed(&call(3, 1, false), &[0..4, 16..24, 50..60], &[16..20]).unwrap().unwrap();
+        let found = placed(&call(3, 1, None), &[0..4, 16..24, 50..60], &[16..20]).unwrap().unwrap();
         assert_eq!(found.reads, [Source::Gap(0, 0..4), Source::InPlace, Source::Gap(2, 2..12)]);
         let ranges: Vec<_> = found.writes.iter().map(|write| write.range.clone()).collect();
         assert_eq!(ranges, [16..24, 40..48]);
@@ -114,18 +124,22 @@ mod tests {
 
     #[test]
     fn what_is_read_must_not_be_written_elsewhere() {
-        let inside = placed(&call(1, 1, false), &[18..24], &[16..24]);
+        let inside = placed(&call(1, 1, None), &[18..24], &[16..24]);
         assert_eq!(inside, Err("it reads what it writes elsewhere".to_owned()));
-        let second = placed(&call(1, 2, false), &[0..8], &[16..24, 0..8]);
+        let second = placed(&call(1, 2, None), &[0..8], &[16..24, 0..8]);
         assert_eq!(second, Err("it reads what it writes elsewhere".to_owned()));
-        let same = placed(&call(0, 2, false), &[], &[16..24, 20..28]);
+        let same = placed(&call(0, 2, None), &[], &[16..24, 20..28]);
         assert_eq!(same, Err("two of its results are the same bytes".to_owned()));
     }
 
     #[test]
     fn a_part_that_is_made_where_it_belongs_is_not_copied() {
-        assert_eq!(placed(&call(1, 1, true), &[18..24], &[16..24]), Ok(None));
-        let apart = placed(&call(1, 1, true), &[0..6], &[16..24]).unwrap();
-        assert_eq!(apart.map(|operands| operands.reads), Some(vec![Source::Gap(0, 0..6)]));
+        let joining = || call(1, 1, Some(2..8));
+        assert_eq!(placed(&joining(), &[18..24], &[16..24]), Ok(None));
+        let reads =
+            |range| placed(&joining(), &[range], &[16..24]).unwrap().map(|found| found.reads);
+        assert_eq!(reads(0..6), Some(vec![Source::Gap(0, 0..6)]));
+        // The same operand twice: the second time it is copied from the first.
+        assert_eq!(reads(16..22), Some(vec![Source::Inside(0..6)]));
     }
 }

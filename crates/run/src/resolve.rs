@@ -9,8 +9,9 @@ use plimsoll_model::{Inferred, Model, TensorId};
 
 use crate::constants::Constants;
 use crate::error::SessionError;
-use crate::kernel::{Built, Lack};
+use crate::kernel::{Built, Call, Lack};
 use crate::memory::{LINE, Lines};
+use crate::ops::{Guard, guards};
 use crate::place::{Spot, operands};
 use crate::port::Port;
 use crate::session::Step;
@@ -46,6 +47,8 @@ pub(crate) struct Resolver<'a> {
     inputs: Shelf,
     /// The constants that somebody reads, and where they are.
     constants: Shelf,
+    /// The conditions that nodes of branches run under.
+    guards: BTreeMap<&'a str, Vec<Guard>>,
 }
 
 impl<'a> Resolver<'a> {
@@ -73,6 +76,7 @@ impl<'a> Resolver<'a> {
             tensors,
             inputs: Shelf::default(),
             constants: Shelf::default(),
+            guards: guards(&model.body, &inferred.facts),
         };
         for input in &model.body.inputs {
             if let Some(value) = inferred.values[input.index()] {
@@ -112,20 +116,53 @@ impl<'a> Resolver<'a> {
         let accesses = self.planned.plan.accesses(&self.program, step);
         let scratch = self.planned.plan.scratch[step.index()].map(slot_range);
         let inputs = node.inputs.clone();
+        let guards = self.guards_of(&node.name)?;
+        let sizes: Vec<u64> = node.outputs.iter().map(|value| self.bytes(*value)).collect();
         for call in built.calls {
             let read = |operand: usize| match inputs.get(operand).copied().flatten() {
                 Some(value) => self.spot(value).map(Some),
                 None => Ok(None),
             };
             let written = |result: usize| match node.outputs.get(result).copied().flatten() {
-                Some(value) => written(&accesses, value),
+                Some(value) => written(&accesses, value, sizes[result]),
                 None => Ok(None),
             };
-            let operands = operands(&call, read, written, scratch.clone())?;
-            let step = operands.map(|operands| Step { node: id, kernel: call.kernel, operands });
-            steps.extend(step);
+            let Some(operands) = operands(&call, read, written, scratch.clone())? else { continue };
+            let value = |values: &[Option<ValueId>], at: usize| values.get(at).copied().flatten();
+            let reads = call.reads.iter().flatten().filter_map(|at| value(&inputs, *at)).collect();
+            let writes = call.writes.iter().filter_map(|at| value(&node.outputs, *at)).collect();
+            let Call { is_branch, kernel, .. } = call;
+            let joins = call.joins.is_some();
+            let guards = guards.clone();
+            steps.push(Step {
+                node: id,
+                kernel,
+                operands,
+                reads,
+                writes,
+                joins,
+                guards,
+                is_branch,
+            });
         }
         Ok(())
+    }
+
+    /// Where the conditions are that a node runs under, and what each must be.
+    fn guards_of(&mut self, node: &str) -> Result<Vec<(Spot, bool)>, Lack> {
+        let guards = self.guards.get(node).cloned().unwrap_or_default();
+        let mut spots = Vec::with_capacity(guards.len());
+        for Guard { condition, holds } in guards {
+            let value = self.inferred.values[condition.index()];
+            let value = value.ok_or("its condition is not there")?;
+            spots.push((self.spot(value)?, holds));
+        }
+        Ok(spots)
+    }
+
+    /// How many bytes a value has.
+    fn bytes(&self, value: Option<ValueId>) -> u64 {
+        value.map_or(0, |value| self.program.value(value).bytes)
     }
 
     /// Where the bytes of a value are.
@@ -180,6 +217,18 @@ impl<'a> Resolver<'a> {
         Ok(ports)
     }
 
+    /// Where the values are that steps read or write.
+    pub(crate) fn spots(&mut self, steps: &[Step]) -> Result<Vec<Option<Spot>>, SessionError> {
+        let mut spots = vec![None; self.tensors.len()];
+        for value in steps.iter().flat_map(|step| step.reads.iter().chain(&step.writes)) {
+            if spots[value.index()].is_none() {
+                let spot = self.spot(*value).map_err(|fault| self.misplaced(*value, fault))?;
+                spots[value.index()] = Some(spot);
+            }
+        }
+        Ok(spots)
+    }
+
     /// How many bytes the inputs outside of the arena have.
     pub(crate) fn input_bytes(&self) -> usize {
         self.inputs.end
@@ -203,8 +252,13 @@ fn slot_range(slot: Slot) -> Range<usize> {
     slot.offset as usize..(slot.offset + slot.bytes) as usize
 }
 
-/// The bytes that a step writes of a value; `None` if it writes none.
-fn written(accesses: &[ResolvedAccess], value: ValueId) -> Result<Option<Range<usize>>, Lack> {
+/// All bytes of a value of which a step writes some; `None` if it writes none. Parts that are made in their places
+/// already are not written again, and belong to it still.
+fn written(
+    accesses: &[ResolvedAccess],
+    value: ValueId,
+    bytes: u64,
+) -> Result<Option<Range<usize>>, Lack> {
     let is_write =
         |access: &&ResolvedAccess| access.kind == AccessKind::Write && access.value == value;
     let Some(first) = accesses.iter().find(is_write) else { return Ok(None) };
@@ -214,7 +268,6 @@ fn written(accesses: &[ResolvedAccess], value: ValueId) -> Result<Option<Range<u
     if let Memory::Caller(_) = first.memory {
         return Err("its results are not in the arena".to_owned());
     }
-    let end = accesses.iter().filter(is_write).map(|access| access.within.hi).max().unwrap_or(0);
     let start = first.layout.first as usize;
-    Ok(Some(start..start + end as usize))
+    Ok(Some(start..start + bytes as usize))
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll::Scratch;
+use plimsoll::{Scratch, ValueId};
 use plimsoll_graph::{Case, LoweringOptions, NodeId, PlannedGraph, Tries};
 use plimsoll_kernels::Level;
 use plimsoll_model::{Bindings, Inferred, Model, ModelNode, Operator, Weights, infer};
@@ -83,6 +83,24 @@ pub(crate) struct Step {
     pub(crate) node: NodeId,
     pub(crate) kernel: Kernel,
     pub(crate) operands: Operands,
+    /// The values that it reads and writes, in the order in which the kernel counts them.
+    pub(crate) reads: Vec<ValueId>,
+    pub(crate) writes: Vec<ValueId>,
+    /// Whether it writes only a part of what it writes to.
+    pub(crate) joins: bool,
+    /// Where the conditions are that it runs under, and what each must be.
+    pub(crate) guards: Vec<(Spot, bool)>,
+    /// Whether it hands on what one of two branches has made.
+    pub(crate) is_branch: bool,
+}
+
+/// A call of a kernel, as it is told to who watches a run.
+#[derive(Clone, Copy, Debug)]
+pub struct CallInfo<'s> {
+    /// The node.
+    pub node: &'s str,
+    /// What its operator is called.
+    pub op: &'s str,
 }
 
 /// A model that is ready to run.
@@ -95,6 +113,8 @@ pub struct Session<'m> {
     input_ports: Vec<Port>,
     output_ports: Vec<Port>,
     packed_bytes: usize,
+    /// Where every value is that a call reads or writes.
+    spots: Vec<Option<Spot>>,
 }
 
 impl Session<'static> {
@@ -128,15 +148,34 @@ impl<'m> Session<'m> {
         Ok(())
     }
 
+    /// The same, with somebody who is told of every call when it is over.
+    pub fn run_watched(&mut self, mut after: impl FnMut(CallInfo<'_>)) -> Result<(), RunError> {
+        for at in 0..self.steps.len() {
+            self.run_step(at)?;
+            let node = self.planned.best.graph.node(self.steps[at].node);
+            after(CallInfo { node: &node.name, op: &node.kind });
+        }
+        Ok(())
+    }
+
     /// Runs one step.
     pub(crate) fn run_step(&mut self, at: usize) -> Result<(), RunError> {
-        let Step { node, kernel, operands } = &self.steps[at];
+        if !self.is_taken(at) {
+            return Ok(());
+        }
+        let Step { node, kernel, operands, .. } = &self.steps[at];
         let given = Given { constants: self.constants.bytes(), inputs: self.inputs.bytes() };
         let mut io = Io::new(operands, given, self.arena.bytes_mut());
         kernel(&mut io).map_err(|fault| {
             let node = self.planned.best.graph.node(*node).name.clone();
             RunError { node, fault }
         })
+    }
+
+    /// Whether a step is in no branch that is not taken.
+    pub(crate) fn is_taken(&self, at: usize) -> bool {
+        let holds = |spot: &Spot| self.spot_bytes(spot).first().is_some_and(|byte| *byte != 0);
+        self.steps[at].guards.iter().all(|(spot, expected)| holds(spot) == *expected)
     }
 
     /// The inputs.
@@ -215,7 +254,28 @@ impl<'m> Session<'m> {
         self.output_bytes(name).map(elements)
     }
 
-    fn spot_bytes(&self, spot: &Spot) -> &[u8] {
+    /// The calls of a run.
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// The arena.
+    pub(crate) fn arena(&self) -> &[u8] {
+        self.arena.bytes()
+    }
+
+    /// The arena, to be changed.
+    pub(crate) fn arena_mut(&mut self) -> &mut [u8] {
+        self.arena.bytes_mut()
+    }
+
+    /// Where a value is; `None` if nobody reads or writes it.
+    pub(crate) fn spot(&self, value: ValueId) -> Option<&Spot> {
+        self.spots[value.index()].as_ref()
+    }
+
+    /// The bytes that are at a place.
+    pub(crate) fn spot_bytes(&self, spot: &Spot) -> &[u8] {
         match spot {
             Spot::Constant(range) => &self.constants.bytes()[range.clone()],
             Spot::Input(range) => &self.inputs.bytes()[range.clone()],
@@ -319,6 +379,7 @@ impl<'a> Prepared<'a> {
         let packed_bytes = library.iter().map(|built| built.packed_bytes).sum();
         let steps = resolver.steps(library)?;
         let (input_ports, output_ports) = resolver.ports()?;
+        let spots = resolver.spots(&steps)?;
         let (fixed, given) = (resolver.constants(&constants)?, Lines::new(resolver.input_bytes()));
         let bytes = usize::try_from(planned.arena_bytes());
         let bytes = bytes.map_err(|_| SessionError::Memory("it is too large".to_owned()))?;
@@ -332,6 +393,7 @@ impl<'a> Prepared<'a> {
             input_ports,
             output_ports,
             packed_bytes,
+            spots,
         })
     }
 
@@ -369,6 +431,9 @@ impl<'a> Prepared<'a> {
             // The branch that is always taken: what it makes is handed on.
             let pairs: Vec<_> = (0..added.outputs.len()).map(|index| (index, index)).collect();
             return Ok(ops::copies(&pairs));
+        }
+        if matches!(node.operator, Operator::If(_)) {
+            return ops::branch(node, &self.inferred.facts);
         }
         let (facts, level) = (&self.inferred.facts[..], self.options.level);
         ops::build(&At { node, facts, constants, level })

@@ -17,6 +17,9 @@ use crate::schema::{buffer, model, operator, operator_code, subgraph, tensor};
 /// What bytes 4 to 8 of a file are.
 pub(crate) const IDENTIFIER: &[u8; 4] = b"TFL3";
 
+/// As deep as calls of subgraphs within each other go.
+pub(crate) const MOST_CALLS: usize = 64;
+
 /// As many integers of a constant are read: axes, permutations, places of slices.
 const MOST_INTS: usize = 64;
 

@@ -18,6 +18,8 @@
 
 mod name;
 
+use std::collections::BTreeSet;
+
 use plimsoll::{AccessKind, Role, Scratch, Storage, ValueId};
 use plimsoll_graph::effect::{Operand, misfit};
 use plimsoll_graph::{Dim, Dtype, Graph, GraphBuilder, Node, NodeId, Op, Shape, Value, Window};
@@ -27,11 +29,11 @@ use crate::builtin::Family;
 use crate::class::{class, operands};
 use crate::dtype::dtype;
 use crate::error::TfliteError;
-use crate::file::{Operator, TfliteFile};
+use crate::file::{MOST_CALLS, Operator, TfliteFile};
 use crate::tflm::scratch::requests;
 use crate::tflm::{ALIGN, AT_RUN_TIME};
 
-/// As many tensors are kept for further calls of subgraphs, counted for each call.
+/// As many tensors and operators are looked at for further calls of subgraphs, in all.
 const MOST_KEPT: usize = 1 << 20;
 
 /// A file as a graph, and what of the file everything is.
@@ -58,6 +60,7 @@ impl TfliteFile {
             operators: Vec::new(),
             called: vec![Called::Never; self.subgraphs.len()],
             kept: 0,
+            depth: 0,
             last_stateful: None,
             block: None,
             blocks: 0,
@@ -126,8 +129,10 @@ struct Importer<'f> {
     values: Vec<Vec<Option<ValueId>>>,
     operators: Vec<Option<(usize, usize)>>,
     called: Vec<Called>,
-    /// How many tensors are kept for further calls.
+    /// How many tensors and operators were looked at for further calls.
     kept: usize,
+    /// How many calls are around what is added.
+    depth: usize,
     /// The last node that reads or writes more than its tensors.
     last_stateful: Option<NodeId>,
     /// The block of the nodes that are added: that of the outermost call around them.
@@ -144,11 +149,10 @@ impl<'f> Importer<'f> {
             self.value(0, *tensor, Role::Input)?;
         }
         self.body(0)?;
-        let mut listed = Vec::new();
+        let mut listed = BTreeSet::new();
         for tensor in &self.file.subgraphs[0].outputs {
             let value = self.read(0, *tensor)?;
-            if !listed.contains(&value) {
-                listed.push(value);
+            if listed.insert(value) {
                 self.builder.output(value);
             }
         }
@@ -220,6 +224,10 @@ impl<'f> Importer<'f> {
     /// An operator that calls subgraphs.
     fn call(&mut self, at: (usize, usize), operator: &Operator, callees: &[usize]) -> Done {
         let outermost = self.block.is_none();
+        self.depth += 1;
+        if self.depth > MOST_CALLS {
+            return Err(fault_of(at, operator, "calls within calls go too deep".to_owned()));
+        }
         if outermost {
             self.block = Some(self.blocks);
             self.blocks += 1;
@@ -260,17 +268,17 @@ impl<'f> Importer<'f> {
         if outermost {
             self.block = None;
         }
+        self.depth -= 1;
         Ok(())
     }
 
     /// The inputs of a subgraph that its caller fills.
     fn handed_in(&mut self, subgraph: usize) -> Result<Vec<ValueId>, TfliteError> {
-        let mut handed = Vec::new();
+        let mut handed = BTreeSet::new();
         for tensor in &self.file.subgraphs[subgraph].inputs {
-            let made = self.write(subgraph, *tensor)?;
-            handed.extend(made.filter(|value| !handed.contains(value)));
+            handed.extend(self.write(subgraph, *tensor)?);
         }
-        Ok(handed)
+        Ok(handed.into_iter().collect())
     }
 
     /// The values of a subgraph and of those that it calls, as far as they have places.
@@ -281,22 +289,20 @@ impl<'f> Importer<'f> {
         subgraph: usize,
     ) -> Result<Vec<ValueId>, TfliteError> {
         let (mut below, mut kept) = (vec![subgraph], Vec::new());
-        let mut next = 0;
-        while let Some(subgraph) = below.get(next).copied() {
-            next += 1;
+        let mut seen = BTreeSet::from([subgraph]);
+        while let Some(subgraph) = below.pop() {
             for value in self.values[subgraph].iter().flatten().copied() {
                 let made = !self.builder.value_mut(value).is_given();
                 kept.extend(made.then_some(value));
             }
-            self.kept += 1 + self.file.subgraphs[subgraph].tensors.len();
+            let graph = &self.file.subgraphs[subgraph];
+            self.kept += 1 + graph.tensors.len() + graph.operators.len();
             if self.kept > MOST_KEPT {
                 return Err(fault_of(at, operator, "subgraphs are called too often".to_owned()));
             }
-            for (index, operator) in self.file.subgraphs[subgraph].operators.iter().enumerate() {
+            for (index, operator) in graph.operators.iter().enumerate() {
                 for callee in self.callees((subgraph, index), operator)? {
-                    if !below.contains(&callee) {
-                        below.push(callee);
-                    }
+                    below.extend(seen.insert(callee).then_some(callee));
                 }
             }
         }

@@ -14,6 +14,7 @@ use crate::file::{IDENTIFIER, TfliteFile};
 use crate::flatbuffer::write::{Slot, Writer};
 use crate::flatbuffer::{Malformed, Table, Vector, u32_at};
 use crate::schema::{buffer, metadata, model};
+use crate::tflm::AT_RUN_TIME;
 
 /// The name of the metadata that a plan is.
 const NAME: &str = "OfflineMemoryAllocation";
@@ -53,7 +54,15 @@ impl TfliteFile {
         TfliteFile::read(bytes)
     }
 
-    /// The file with the operators of its first subgraph in this order.
+    /// The file without a plan: if it has one, all places of that are left to the interpreter.
+    pub fn without_offline_plan(&self) -> Result<TfliteFile, TfliteError> {
+        let Some(mut plan) = self.offline_plan()? else { return Ok(self.clone()) };
+        plan.iter_mut().skip(3).for_each(|offset| *offset = AT_RUN_TIME);
+        let bytes: Vec<u8> = plan.iter().flat_map(|number| number.to_le_bytes()).collect();
+        self.with_offline_plan(&bytes)
+    }
+
+    /// The file with the operators of its first subgraph in this order. A plan that it has is for its own order.
     pub fn with_operators_in_order(&self, order: &[usize]) -> Result<TfliteFile, TfliteError> {
         let graph = &self.subgraphs[0];
         let mut sorted = order.to_vec();

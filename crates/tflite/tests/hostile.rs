@@ -59,3 +59,29 @@ fn the_same_bytes_are_not_read_without_end() {
     let error = TfliteFile::read(bytes).expect_err("80 million dims").to_string();
     assert_eq!(error, "not a TensorFlow Lite model: it refers to the same bytes too often");
 }
+
+/// A subgraph that calls itself, and calls within calls within calls.
+#[test]
+fn calls_do_not_go_down_without_end() {
+    let mut net = samples::choice();
+    net.subgraphs[0].operators[1].options = Some((92, vec![0, 0]));
+    let file = TfliteFile::read(net.to_bytes()).expect("a model");
+    let fault = "subgraphs are called too often";
+    assert_eq!(file.head_bytes(&[]).expect_err("no end").to_string(), fault);
+
+    let mut net = samples::choice();
+    let caller = net.subgraphs[0].clone();
+    net.subgraphs = (1..=1000)
+        .map(|callee: i32| {
+            let mut graph = caller.clone();
+            graph.operators[1].options = Some((92, vec![callee % 1000, callee % 1000]));
+            graph
+        })
+        .collect();
+    let last = net.subgraphs.last_mut().expect("the last");
+    last.operators.remove(1);
+    let file = TfliteFile::read(net.to_bytes()).expect("a model");
+    let error = file.import().expect_err("too deep").to_string();
+    assert_eq!(error, "subgraph 64, operator 1 (IF): calls within calls go too deep");
+    assert_eq!(file.head_bytes(&[]).expect_err("too deep").to_string(), fault);
+}

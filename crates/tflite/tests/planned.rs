@@ -105,6 +105,18 @@ fn a_plan_takes_the_place_of_another() {
 }
 
 #[test]
+fn without_a_plan_all_places_are_left_to_the_interpreter() {
+    let before = file(&samples::parts());
+    assert_eq!(before.without_offline_plan().unwrap().bytes(), before.bytes());
+    let count = before.tensor_count();
+    let planned = before.with_offline_plan(&plan(&vec![4096; count])).unwrap();
+    let without = planned.without_offline_plan().unwrap();
+    assert_eq!(without.offline_offsets(), Ok(vec![AT_RUN_TIME; count]));
+    assert_eq!(without.head_bytes(&without.offline_offsets().unwrap()), Ok(512));
+    assert_eq!(without.bytes().len(), planned.bytes().len());
+}
+
+#[test]
 fn operators_change_places_by_the_references_to_them() {
     let before = file(&samples::branches(3, 32));
     let count = before.subgraphs[0].operators.len();

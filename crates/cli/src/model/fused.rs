@@ -98,7 +98,7 @@ impl Lowering {
         &self,
         loaded: &'l Loaded,
         source: &Source,
-    ) -> Result<&'l std::rc::Rc<Operators>> {
+    ) -> Result<&'l std::sync::Arc<Operators>> {
         if !self.donations.is_empty() {
             bail!("--kernels fused does not go together with --donate and --state");
         }

@@ -1,6 +1,6 @@
 //! Models for ranges of dims: the graph whose plans hold at every size, and what they use at corners.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use plimsoll::Plan;
@@ -31,7 +31,7 @@ pub(crate) struct Loaded {
     /// What of the model was passed over.
     pub(crate) notes: Vec<String>,
     /// What its nodes compute, if that is known and all sizes are.
-    pub(super) operators: Option<Rc<Operators>>,
+    pub(super) operators: Option<Arc<Operators>>,
     /// The nodes of every fused step of the graph, by name.
     pub(crate) fused: Vec<Vec<String>>,
 }
@@ -52,7 +52,7 @@ pub(super) struct AtSizes {
     pub(super) refused: Vec<Refused>,
     pub(super) corners: Vec<(String, Graph)>,
     pub(super) proof: Option<Proof>,
-    pub(super) operators: Option<Rc<Operators>>,
+    pub(super) operators: Option<Arc<Operators>>,
 }
 
 impl Loaded {
@@ -80,7 +80,7 @@ impl Lowering {
         let (ranged, refused) = match ranged {
             Shapes::Of(inferred) => {
                 let (graph, refused) = (inferred.graph.clone(), inferred.refused.clone());
-                let operators = Some(Rc::new(Operators { model, inferred: *inferred }));
+                let operators = Some(Arc::new(Operators { model, inferred: *inferred }));
                 return Ok(AtSizes { graph, refused, corners: Vec::new(), proof: None, operators });
             }
             Shapes::Over(ranged) => {

@@ -5,6 +5,7 @@
 
 use plimsoll::{ValueId, View};
 
+use super::takeover::{Takeover, check_takeovers, harmful, is_free};
 use super::{check_rows, in_a_row, made_as, row_views};
 use crate::graph::{Aliases, Graph, GraphError, Kernels, NodeId, Parts, Resolved, parts};
 
@@ -18,6 +19,9 @@ pub enum Choice {
     Join(NodeId, Vec<usize>),
     /// An output of a node, by index, has bytes of its own though it could be a view.
     Copy(NodeId, usize),
+    /// An output of a node and an input, by index, are the same rows of something: the output takes over
+    /// the rows of the input, or the input is made in the rows of the output.
+    TakeOver(NodeId, usize, usize),
 }
 
 impl Choice {
@@ -25,7 +29,10 @@ impl Choice {
     #[must_use]
     pub fn node(&self) -> NodeId {
         match self {
-            Choice::Elide(node) | Choice::Join(node, _) | Choice::Copy(node, _) => *node,
+            Choice::Elide(node)
+            | Choice::Join(node, _)
+            | Choice::Copy(node, _)
+            | Choice::TakeOver(node, ..) => *node,
         }
     }
 }
@@ -38,6 +45,7 @@ pub(super) struct Layouts<'g> {
     views: Vec<Option<View>>,
     elided: Vec<bool>,
     copied: Vec<ValueId>,
+    taken_over: Vec<Takeover>,
 }
 
 impl<'g> Layouts<'g> {
@@ -49,6 +57,7 @@ impl<'g> Layouts<'g> {
             views: graph.values().iter().map(|value| value.view).collect(),
             elided: graph.nodes().iter().map(|node| node.elided).collect(),
             copied: Vec::new(),
+            taken_over: Vec::new(),
         }
     }
 
@@ -56,6 +65,7 @@ impl<'g> Layouts<'g> {
     pub(super) fn take(&mut self, choice: &Choice) -> bool {
         match (choice, parts(self.graph, choice.node())) {
             (Choice::Copy(node, output), _) => self.copy(*node, *output),
+            (Choice::TakeOver(node, output, input), _) => self.take_over(*node, *output, *input),
             (Choice::Elide(node), None) => self.view_rows(*node),
             (Choice::Elide(node), Some(parts)) => self.elide(*node, &parts),
             (Choice::Join(_, _), None) => false,
@@ -63,9 +73,24 @@ impl<'g> Layouts<'g> {
         }
     }
 
-    /// Takes what can be taken of these; gives that.
+    /// Takes what can be taken of these; gives that, in the order in which it was taken. Where something
+    /// takes over something else depends on those before and behind it.
     pub(super) fn take_all(&mut self, choices: &[Choice]) -> Vec<Choice> {
-        choices.iter().filter(|choice| self.take(choice)).cloned().collect()
+        let mut taken = Vec::with_capacity(choices.len());
+        let mut left: Vec<&Choice> = choices.iter().collect();
+        loop {
+            let before = taken.len();
+            left.retain(|choice| {
+                let fits = self.take(choice);
+                if fits {
+                    taken.push((*choice).clone());
+                }
+                !fits && matches!(choice, Choice::TakeOver(..))
+            });
+            if left.is_empty() || taken.len() == before {
+                return taken;
+            }
+        }
     }
 
     /// The inputs of a concat among these that nobody has put anywhere.
@@ -82,7 +107,16 @@ impl<'g> Layouts<'g> {
         let (joined, resolved) = self.graph.sharing(&self.views, &self.elided, &self.copied)?;
         let resolved = resolved.with(&joined, kernels)?;
         check_rows(self.graph, self.aliases, &joined, &resolved.aliases, kernels)?;
+        check_takeovers(self.graph, &joined, &resolved, &self.taken_over)?;
         Ok((joined, resolved))
+    }
+
+    /// Who would take over what somebody still reads; nothing is said of a graph that breaks a rule.
+    pub(super) fn harmful(&self, kernels: &Kernels) -> Option<Vec<Takeover>> {
+        let shared = self.graph.sharing(&self.views, &self.elided, &self.copied);
+        let (joined, resolved) = shared.ok()?;
+        let resolved = resolved.with(&joined, kernels).ok()?;
+        Some(harmful(self.graph, &joined, &resolved, &self.taken_over))
     }
 
     /// The value that an operand is all bytes of, and that somebody makes.
@@ -95,6 +129,24 @@ impl<'g> Layouts<'g> {
         let output = output.filter(|output| self.views[output.index()].is_none());
         self.copied.extend(output);
         output.is_some()
+    }
+
+    fn take_over(&mut self, node: NodeId, output: usize, input: usize) -> bool {
+        let Some(takeover) = Takeover::of(self.graph, node, output, input) else { return false };
+        let Takeover { output, input, .. } = takeover;
+        let is_rows = |view: &View| view.rows.is_some_and(|rows| rows.stride > rows.bytes);
+        let rows = |value: ValueId| self.views[value.index()].filter(is_rows);
+        let is_free = |value: ValueId| {
+            self.views[value.index()].is_none() && is_free(self.graph, self.aliases, value)
+        };
+        let (view, moved) = match (rows(input), rows(output)) {
+            (Some(view), None) if is_free(output) => (view, output),
+            (None, Some(view)) if is_free(input) => (view, input),
+            _ => return false,
+        };
+        self.views[moved.index()] = Some(view);
+        self.taken_over.push(takeover);
+        true
     }
 
     fn view_rows(&mut self, node: NodeId) -> bool {

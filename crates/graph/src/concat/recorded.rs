@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::choice::{Choice, Layouts};
-use super::{candidates, views};
+use super::{candidates, takeover, views};
 use crate::graph::{Graph, GraphError, NodeId, OrderError, order_by_names};
 use crate::scheduled::LoweringOptions;
 
@@ -34,8 +34,8 @@ pub enum JoinError {
 
 /// Whether two choices are about the same.
 fn excludes(a: &Choice, b: &Choice) -> bool {
-    let both_copy = matches!((a, b), (Choice::Copy(..), Choice::Copy(..)));
-    a == b || a.node() == b.node() && !both_copy
+    let is_of_a_value = |c: &Choice| matches!(c, Choice::Copy(..) | Choice::TakeOver(..));
+    a == b || a.node() == b.node() && !(is_of_a_value(a) && is_of_a_value(b))
 }
 
 /// A choice as a plan keeps it: the name of a node that takes no step, or a concat with the inputs that
@@ -59,6 +59,15 @@ pub enum RecordedChoice {
         /// Its output, by index.
         copied: usize,
     },
+    /// [`Choice::TakeOver`].
+    TakeOver {
+        /// The name of the node.
+        node: String,
+        /// Its output, by index.
+        output: usize,
+        /// The input that it takes over, by index.
+        takes_over: usize,
+    },
 }
 
 impl RecordedChoice {
@@ -70,6 +79,9 @@ impl RecordedChoice {
             Choice::Elide(_) => RecordedChoice::Elide(name),
             Choice::Join(_, inputs) => RecordedChoice::Join { node: name, inputs: inputs.clone() },
             Choice::Copy(_, output) => RecordedChoice::Copy { node: name, copied: *output },
+            Choice::TakeOver(_, output, input) => {
+                RecordedChoice::TakeOver { node: name, output: *output, takes_over: *input }
+            }
         }
     }
 
@@ -77,7 +89,8 @@ impl RecordedChoice {
         match self {
             RecordedChoice::Elide(name)
             | RecordedChoice::Join { node: name, .. }
-            | RecordedChoice::Copy { node: name, .. } => name,
+            | RecordedChoice::Copy { node: name, .. }
+            | RecordedChoice::TakeOver { node: name, .. } => name,
         }
     }
 
@@ -86,6 +99,9 @@ impl RecordedChoice {
             RecordedChoice::Elide(_) => Choice::Elide(node),
             RecordedChoice::Join { inputs, .. } => Choice::Join(node, inputs.clone()),
             RecordedChoice::Copy { copied, .. } => Choice::Copy(node, *copied),
+            RecordedChoice::TakeOver { output, takes_over, .. } => {
+                Choice::TakeOver(node, *output, *takes_over)
+            }
         }
     }
 }
@@ -113,6 +129,7 @@ pub fn joined_as_recorded<C: Clone + Into<RecordedChoice>>(
     let aliases = graph.aliases(&lowering.kernels);
     let can = candidates(graph, &aliases, lowering);
     let views = views::copyable(graph, &aliases, lowering);
+    let takeovers = takeover::takeovers(graph, lowering);
     let mut layouts = Layouts::of(graph, &aliases);
     let mut choices = Vec::with_capacity(nodes.len());
     for (node, recorded) in nodes.into_iter().zip(&recorded) {
@@ -121,7 +138,7 @@ pub fn joined_as_recorded<C: Clone + Into<RecordedChoice>>(
             return Err(JoinError::Twice(name(node)));
         }
         let allowed = can.iter().any(|candidate| candidate.allows(&choice));
-        if !allowed && !views.contains(&choice) {
+        if !allowed && !views.contains(&choice) && !takeovers.contains(&choice) {
             return Err(JoinError::Copies(name(node)));
         }
         if !layouts.take(&choice) {

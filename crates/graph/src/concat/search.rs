@@ -15,6 +15,7 @@ use std::ops::ControlFlow;
 use plimsoll::{Options, Plan, Pulse, Role, ValueId, unverified_plan};
 
 use super::choice::{Choice, Layouts};
+use super::takeover::takeovers;
 use super::{Candidate, candidates, made_as, moved_by, views};
 use crate::graph::{Aliases, Graph, NodeId, Parts, Resolved, parts};
 use crate::scheduled::{LoweringOptions, ScheduledGraph};
@@ -33,9 +34,9 @@ const MOST_NODES: usize = 16_384;
 
 /// A graph without some of its copies.
 #[derive(Clone, Debug)]
-pub struct Joined {
+pub struct Joined<'g> {
     /// The graph with what was chosen. Ids are as before.
-    pub graph: Graph,
+    pub graph: Cow<'g, Graph>,
     /// What was chosen, in the order in which it was taken, on which the graph depends.
     pub choices: Vec<Choice>,
     /// The concats that are no steps any more, and the splits and slices that are views.
@@ -51,17 +52,21 @@ pub struct Joined {
 
 /// Does without the copies of concats where the arena is not larger for it.
 #[must_use]
-pub fn join_concats(graph: &Graph, lowering: &LoweringOptions, options: &Options) -> Joined {
+pub fn join_concats<'g>(
+    graph: &'g Graph,
+    lowering: &LoweringOptions,
+    options: &Options,
+) -> Joined<'g> {
     join_concats_watched(graph, lowering, options, &mut || ControlFlow::Continue(()))
 }
 
 /// The same, while somebody is asked now and then whether to go on.
-pub(crate) fn join_concats_watched(
-    graph: &Graph,
+pub(crate) fn join_concats_watched<'g>(
+    graph: &'g Graph,
     lowering: &LoweringOptions,
     options: &Options,
     pulse: &mut Pulse<'_>,
-) -> Joined {
+) -> Joined<'g> {
     let aliases = graph.aliases(&lowering.kernels);
     let boundary = |value: ValueId| !options.place.outputs && graph.outputs().contains(&value);
     let mut candidates = candidates(graph, &aliases, lowering);
@@ -86,22 +91,29 @@ pub(crate) fn join_concats_watched(
     let moved_before = moved_by(graph, aliases);
     let Some(Found { cost: (_, moved), taken: choices, graph: joined, plan, .. }) = search.best
     else {
-        return Joined::unchanged(graph.clone(), moved_before);
+        return Joined::unchanged(graph, moved_before);
     };
     let elided = choices.iter().filter_map(|choice| match choice {
         Choice::Elide(node) => Some(*node),
-        Choice::Join(..) | Choice::Copy(..) => None,
+        Choice::Join(..) | Choice::Copy(..) | Choice::TakeOver(..) => None,
     });
     let elided = elided.collect();
-    let joined = joined.unwrap_or_else(|| graph.clone());
-    Joined { graph: joined, choices, elided, moved_before, moved, plan: Some(plan) }
+    let graph = joined.map_or(Cow::Borrowed(graph), Cow::Owned);
+    Joined { graph, choices, elided, moved_before, moved, plan: Some(plan) }
 }
 
-impl Joined {
+impl<'g> Joined<'g> {
     /// A graph with all its copies.
-    pub(crate) fn unchanged(graph: Graph, moved: u64) -> Self {
+    pub(crate) fn unchanged(graph: &'g Graph, moved: u64) -> Self {
         let (choices, elided) = (Vec::new(), Vec::new());
-        Joined { graph, choices, elided, moved_before: moved, moved, plan: None }
+        Joined {
+            graph: Cow::Borrowed(graph),
+            choices,
+            elided,
+            moved_before: moved,
+            moved,
+            plan: None,
+        }
     }
 }
 
@@ -155,16 +167,30 @@ impl Search<'_, '_> {
         self.consider(self.alike(candidates, Inputs::All, RowsOf::All), true);
         let copies = views::copyable(self.graph, self.aliases, self.lowering);
         let mut alternatives: Vec<Vec<Choice>> = candidates.iter().map(Candidate::all).collect();
-        alternatives.extend(copies.into_iter().map(|copy| vec![copy]));
+        let alone = copies.into_iter().chain(takeovers(self.graph, self.lowering));
+        alternatives.extend(alone.map(|choice| vec![choice]));
         let all = alternatives.iter().map(|choices| choices.len() + 1);
         let all = all.fold(self.graph.nodes().len(), usize::saturating_mul);
-        if all <= MOST_NODES {
-            self.all(&alternatives, &Layouts::of(self.graph, self.aliases), &mut Vec::new());
+        if all > MOST_NODES {
+            return false;
         }
-        all <= MOST_NODES
+        let layouts = Layouts::of(self.graph, self.aliases);
+        self.all(&alternatives, &layouts, &mut Vec::new());
+        if candidates.iter().any(Candidate::makes_views) {
+            // A concat of views of rows is one itself, if these are taken first.
+            alternatives.sort_by_key(|choices| choices.first().map(Choice::node));
+            self.all(&alternatives, &layouts, &mut Vec::new());
+        }
+        true
     }
 
     fn run(&mut self, candidates: &[Candidate]) {
+        if candidates.iter().any(Candidate::makes_views) {
+            let mut in_order: Vec<&Candidate> = candidates.iter().collect();
+            in_order.sort_by_key(|candidate| candidate.node);
+            let choices = self.alike(in_order, Inputs::All, RowsOf::All);
+            self.consider(choices, false);
+        }
         for rows in [RowsOf::All, RowsOf::Outside, RowsOf::None] {
             for inputs in [Inputs::All, Inputs::Computed, Inputs::Largest, Inputs::None] {
                 let choices = self.alike(candidates, inputs, rows);
@@ -188,6 +214,39 @@ impl Search<'_, '_> {
         }
         let copies = views::outlasting(self.graph, self.aliases, self.lowering);
         self.copy(&copies);
+        self.take_over(candidates);
+    }
+
+    /// The best so far, and as many choices as possible, with all outputs that can take over rows.
+    fn take_over(&mut self, candidates: &[Candidate]) {
+        let takeovers = takeovers(self.graph, self.lowering);
+        if takeovers.is_empty() {
+            return;
+        }
+        for rows in [None, Some(RowsOf::All), Some(RowsOf::Outside)] {
+            let base = rows.map(|rows| self.alike(candidates, Inputs::All, rows));
+            let base = base.unwrap_or_else(|| self.chosen());
+            if (self.pulse)().is_break() {
+                return;
+            }
+            let harmless = self.harmless(&base, &takeovers);
+            self.consider([base, harmless].concat(), false);
+        }
+    }
+
+    /// Those of these that can be taken with some choices, and destroy nothing.
+    fn harmless(&self, base: &[Choice], takeovers: &[Choice]) -> Vec<Choice> {
+        let mut kept = takeovers.to_vec();
+        loop {
+            let mut layouts = Layouts::of(self.graph, self.aliases);
+            let taken = layouts.take_all(&[base, &kept].concat());
+            kept.retain(|choice| taken.contains(choice));
+            let Some(harmful) = layouts.harmful(&self.lowering.kernels) else { return Vec::new() };
+            if harmful.is_empty() {
+                return kept;
+            }
+            kept.retain(|choice| !harmful.iter().any(|takeover| takeover.is(self.graph, choice)));
+        }
     }
 
     /// The best so far with all of these copies, and with each of them more or fewer.
@@ -211,7 +270,12 @@ impl Search<'_, '_> {
     }
 
     /// Every candidate as the same rules say, as far as those before it leave it open.
-    fn alike(&self, candidates: &[Candidate], inputs: Inputs, rows: RowsOf) -> Vec<Choice> {
+    fn alike<'c>(
+        &self,
+        candidates: impl IntoIterator<Item = &'c Candidate>,
+        inputs: Inputs,
+        rows: RowsOf,
+    ) -> Vec<Choice> {
         let mut layouts = Layouts::of(self.graph, self.aliases);
         let mut choices = Vec::new();
         for candidate in candidates {
@@ -331,7 +395,8 @@ impl Search<'_, '_> {
         self.all(rest, layouts, begun);
         for choice in first {
             let mut taken = layouts.clone();
-            if taken.take(choice) {
+            // Who takes over whom depends on what comes behind it too.
+            if taken.take(choice) || matches!(choice, Choice::TakeOver(..)) {
                 begun.push(choice.clone());
                 self.all(rest, &taken, begun);
                 begun.pop();

@@ -48,7 +48,7 @@ pub(super) fn outlasting(
     let ends = ends(graph, aliases);
     let output = |choice: &Choice| match choice {
         Choice::Copy(node, output) => graph.node(*node).outputs[*output],
-        Choice::Elide(_) | Choice::Join(..) => None,
+        Choice::Elide(_) | Choice::Join(..) | Choice::TakeOver(..) => None,
     };
     let mut of_root: BTreeMap<ValueId, Vec<ValueId>> = BTreeMap::new();
     for value in graph.value_ids().filter(|value| ends[value.index()] > 0) {

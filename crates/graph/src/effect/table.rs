@@ -142,15 +142,21 @@ pub fn traits(op: &Op) -> OpTraits<'_> {
     let same = InPlace::Same;
     match op {
         Op::Unary => OpTraits { recompute: CheapIfUnary, ..ELEMENTWISE },
-        Op::Clamp => ELEMENTWISE,
+        // Limits, scales and biases are read again for every element or row: here, in norms and in
+        // quantization.
+        Op::Clamp => OpTraits { scatters: true, ..ELEMENTWISE },
         Op::Copy => OpTraits { copies: true, ..ELEMENTWISE },
         Op::Binary => OpTraits { in_place: same(&[0, 1]), ..ELEMENTWISE },
         Op::Where => OpTraits { in_place: same(&[1, 2, 0]), ..ELEMENTWISE },
         Op::Variadic => OpTraits { scatters: true, ..ELEMENTWISE },
         Op::Cast => OpTraits { views: Views::Whole, in_place: InPlace::Narrower, ..ELEMENTWISE },
-        Op::Quantize => OpTraits { in_place: InPlace::Narrower, recompute: Cheap, ..OPAQUE },
+        Op::Quantize => {
+            let in_place = InPlace::Narrower;
+            OpTraits { in_place, scatters: true, recompute: Cheap, ..OPAQUE }
+        }
         Op::ByRows => OpTraits { in_place: same(&[0, 1]), ..OPAQUE },
-        Op::Softmax | Op::Norm => OpTraits { in_place: same(&[0]), recompute: Cheap, ..OPAQUE },
+        Op::Softmax => OpTraits { in_place: same(&[0]), recompute: Cheap, ..OPAQUE },
+        Op::Norm => OpTraits { in_place: same(&[0]), scatters: true, recompute: Cheap, ..OPAQUE },
         Op::Scan => OpTraits { in_place: same(&[0]), ..OPAQUE },
         Op::Scatter | Op::UpdateSlice => {
             OpTraits { in_place: same(&[0]), scatters: true, ..OPAQUE }

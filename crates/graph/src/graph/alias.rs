@@ -27,7 +27,11 @@ pub struct Alias {
 impl Alias {
     /// From the first to the last byte of so many.
     pub(crate) fn hull(&self, bytes: u64) -> Span {
-        Layout { first: self.offset, rows: self.rows }.hull(Span::new(0, bytes))
+        self.layout().hull(Span::new(0, bytes))
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { first: self.offset, rows: self.rows }
     }
 }
 
@@ -74,6 +78,15 @@ impl Aliases {
         !graph.value(output).elided && !roots.any(|root| inputs.contains(&Some(root)))
     }
 
+    /// Whether two values have a byte in common: a value whose size is not known has none.
+    pub(crate) fn share_bytes(&self, graph: &Graph, a: ValueId, b: ValueId) -> bool {
+        let bytes = |value: ValueId| graph.value(value).native_size().known().unwrap_or(0);
+        let hull = |value: ValueId| self.resolve(value).hull(bytes(value));
+        let spans = |value: ValueId| self.resolve(value).layout().spans(Span::new(0, bytes(value)));
+        let same_root = self.resolve(a).root == self.resolve(b).root;
+        same_root && hull(a).meets(hull(b)) && meet(&spans(a), &spans(b))
+    }
+
     pub(crate) fn of(graph: &Graph, kernels: &Kernels) -> Result<Self, GraphError> {
         let viewing = kernels.viewing(graph);
         let mut views: Vec<Option<View>> = graph.values.iter().map(|value| value.view).collect();
@@ -95,6 +108,22 @@ impl Aliases {
         let resolved = resolve(graph, &views)?;
         Ok(Aliases { views, resolved, pure })
     }
+}
+
+/// Whether two lists of stretches, both in order, have a byte in common.
+fn meet(a: &[Span], b: &[Span]) -> bool {
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() && j < b.len() {
+        if a[i].meets(b[j]) {
+            return true;
+        }
+        if a[i].hi <= b[j].hi {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    false
 }
 
 /// The views that a node makes, and whether it does nothing else.

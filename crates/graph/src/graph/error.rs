@@ -96,6 +96,8 @@ pub enum NodeFault {
     OverwriteSmaller { output: String, input: String },
     #[error("`{output}` cannot overwrite `{input}`, which its step reads by another operand too")]
     OverwriteReadTwice { output: String, input: String },
+    #[error("`{output}` cannot be where `{input}` is, of which bytes are still read")]
+    OverwriteStillRead { output: String, input: String },
     #[error("a window of `{value}`, which it does not access that way")]
     WindowOfOthers { value: String },
     #[error("two windows of `{value}`")]

@@ -2,7 +2,8 @@
 //!
 //! A node waits for
 //! - whoever makes what it reads, and, where that is a part of something that several nodes write
-//!   parts of, for all whose parts meet it;
+//!   parts of, for all whose parts meet it, but for those that put something else in the place of what
+//!   they read there;
 //! - whoever makes what it reads in place of elided nodes behind it;
 //! - the nodes that it is declared to be after;
 //! - every other reader of what it must overwrite;
@@ -188,8 +189,32 @@ impl<'g> AliasSets<'g> {
             waits.extend(self.graph.producer(root));
         }
         let written = self.written.get(&root).map_or(&[][..], Vec::as_slice);
-        let meeting = written.iter().filter(|(_, other)| self.meet(value, *other));
-        waits.extend(meeting.map(|(node, _)| *node));
+        let is_awaited = |(node, other): &&(NodeId, ValueId)| {
+            let is_part = || !self.replaces(*node, *other) || self.is_view_of(value, *other);
+            self.meet(value, *other) && is_part()
+        };
+        waits.extend(written.iter().filter(is_awaited).map(|(node, _)| *node));
+    }
+
+    /// Whether what a node writes is no part of what whoever makes the root has made, but takes the place
+    /// of a part of it, which the node reads.
+    fn replaces(&self, node: NodeId, output: ValueId) -> bool {
+        let root = self.aliases.resolve(output).root;
+        let is_old =
+            |read: ValueId| self.aliases.resolve(read).root == root && self.meet(read, output);
+        let maker = self.graph.producer(root).filter(|maker| *maker != node);
+        let maker = maker.filter(|maker| !self.graph.node(*maker).elided && !self.is_view(*maker));
+        let over = |maker: NodeId| {
+            let own = self.span(output).unwrap_or(Span::new(0, u64::MAX));
+            self.spans_written(maker, root).iter().any(|span| span.meets(own))
+        };
+        self.graph.node(node).reads().any(is_old) && maker.is_some_and(over)
+    }
+
+    /// Whether a value is a view of another, directly or by others.
+    fn is_view_of(&self, value: ValueId, other: ValueId) -> bool {
+        let of = |value: ValueId| self.aliases.view(value).map(|view| view.of);
+        std::iter::successors(Some(value), |value| of(*value)).any(|value| value == other)
     }
 
     /// Adds whoever has to be over before a value can be overwritten.

@@ -352,6 +352,7 @@ fn kernels_can_do_without_views() {
     assert_eq!(roots(&Kernels::new(Preset::Views)), [0, 0, 0, 0]);
     // What is declared holds in any case.
     assert_eq!(roots(&Kernels::new(Preset::Copying)), [0, 1, 2, 2]);
+    assert_eq!(roots(&Kernels::new(Preset::Tflm)), [0, 0, 2, 2]);
     let some = Kernels { no_views: vec!["Identity".parse().unwrap()], ..Kernels::default() };
     assert_eq!(roots(&some), [0, 0, 2, 2]);
 }

@@ -134,7 +134,13 @@ impl Lowering<'_> {
         let dense = |value: ValueId| self.sizes.is_dense(value);
         let windowed = node.windows.iter().any(|w| w.value == input || w.value == output);
         let (alias, made) = (self.aliases.resolve(input), self.aliases.resolve(output));
+        let apart = made.root != alias.root && made.rows.is_none() && alias.rows.is_none();
+        // Both may be the same bytes already: rows of something.
+        let over = made == alias && self.sizes.bytes(output) == self.sizes.bytes(input);
         let clashes = |other: ValueId| {
+            if over {
+                return other != input && self.aliases.share_bytes(self.graph, other, input);
+            }
             let at = self.aliases.resolve(other);
             let same = at == alias && self.sizes.bytes(other) == self.sizes.bytes(input);
             let twin = same && (together || other == input);
@@ -142,9 +148,7 @@ impl Lowering<'_> {
         };
         !value(output).elided
             && !value(input).elided
-            && made.root != alias.root
-            && made.rows.is_none()
-            && alias.rows.is_none()
+            && (apart || over)
             && dense(output)
             && dense(input)
             && self.sizes.bytes(output) <= self.sizes.bytes(input)

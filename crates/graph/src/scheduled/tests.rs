@@ -202,8 +202,20 @@ fn kernels_can_do_without_overwrites() {
     };
     assert_eq!(count(Kernels::default()), [1, 1, 1]);
     assert_eq!(count(Kernels::new(Preset::Views)), [0, 0, 1]);
+    let tflm = Kernels::new(Preset::Tflm);
     let no_relu = Kernels { no_overwrites: vec!["relu".parse().unwrap()], ..Kernels::default() };
     assert_eq!(count(no_relu), [1, 0, 1]);
+    assert_eq!(count(tflm), [1, 1, 1]);
+}
+
+#[test]
+fn kernels_of_tflite_micro_work_in_place_element_by_element_alone() {
+    let graph = graph("input x: f32[4, 4]\na = softmax(x)\nb = add(a, x)\nc = cumsum(b)");
+    let mut options = LoweringOptions::default();
+    options.kernels = Kernels::new(Preset::Tflm);
+    let program = ScheduledGraph::new(&graph, &options).unwrap();
+    let counts = (0..3).map(|step| program.overwrites(StepId(step)).len());
+    assert_eq!(counts.collect::<Vec<_>>(), [0, 2, 0]);
 }
 
 #[test]

@@ -31,7 +31,8 @@
 //!
 //! The search is limited in work, counted in nodes gone through ([`WORK`]). What is still undecided
 //! then is given up too, and sizes that are not known exactly are taken at their limit: that costs
-//! memory, and nothing else. Sizes at which the model itself cannot run need no plan, and are counted.
+//! memory, and nothing else. Sizes at which the model itself cannot run need no plan; those that are come
+//! across are counted.
 //! Only where the steps are not the same at every size, there is no plan at all.
 
 mod adapt;

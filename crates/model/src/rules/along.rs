@@ -8,7 +8,7 @@ use super::operands::{
     Facts, axes_in, check_broadcasts_to, check_length, is_empty, like, list, made, operand,
     optional,
 };
-use crate::model::{LayerNorm, Reduce};
+use crate::model::{LayerNorm, Norm, Reduce};
 
 /// `x, axes?`.
 pub(super) fn reduce(inputs: &Inputs<'_>, reduce: Reduce) -> Facts {
@@ -74,6 +74,33 @@ pub(super) fn batch_norm(inputs: &Inputs<'_>) -> Facts {
         (1..=4).try_for_each(|index| check_length(inputs, index, channels))?;
     }
     Ok(vec![like(operand(inputs, 0)?), like(operand(inputs, 3)?), like(operand(inputs, 4)?)])
+}
+
+/// `x, scale?, bias?` to `y`.
+pub(super) fn norm(inputs: &Inputs<'_>, norm: &Norm) -> Facts {
+    let x = operand(inputs, 0)?;
+    match (norm, x.dims()) {
+        (Norm::Group { groups, by_group: true, .. }, _) => {
+            check_scale_and_bias(inputs, &Dim::Known(*groups))?;
+        }
+        (Norm::Instance { .. } | Norm::Group { by_group: false, .. }, Some([_, channels, ..])) => {
+            check_scale_and_bias(inputs, channels)?;
+        }
+        (Norm::Rms { .. }, Some(dims)) => check_broadcasts_to(inputs, 1, dims)?,
+        (
+            Norm::Instance { .. }
+            | Norm::Group { .. }
+            | Norm::Rms { .. }
+            | Norm::Lp { .. }
+            | Norm::MeanVariance { .. },
+            _,
+        ) => {}
+    }
+    Ok(vec![like(x)])
+}
+
+fn check_scale_and_bias(inputs: &Inputs<'_>, elements: &Dim) -> Result<(), String> {
+    [1, 2].iter().try_for_each(|index| check_length(inputs, *index, elements))
 }
 
 /// `x, scale, bias?` to `y, mean?, inverse deviation?`.

@@ -57,7 +57,6 @@ pub(crate) fn outputs(
         | Operator::TensorScatter { .. }
         | Operator::Cumulate(_)
         | Operator::Softmax(_)
-        | Operator::Norm(_)
         | Operator::LocalNorm(_)
         | Operator::RotaryEmbedding(_) => elementwise::same(inputs),
 
@@ -136,6 +135,7 @@ pub(crate) fn outputs(
         Operator::Reduce(reduce) => along::reduce(inputs, *reduce),
         Operator::ArgReduce(arg) => along::arg_reduce(inputs, arg.axis, arg.keep_dims),
         Operator::BatchNorm(_) => along::batch_norm(inputs),
+        Operator::Norm(norm) => along::norm(inputs, norm),
         Operator::LayerNorm(norm) => along::layer_norm(inputs, *norm),
         Operator::SkipNorm(_) => along::skip_norm(inputs),
 

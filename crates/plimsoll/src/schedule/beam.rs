@@ -36,13 +36,13 @@ pub(crate) fn beam(
                 return None;
             }
             for group in scope.ready(&state) {
-                let change = scope.change(&state, group);
-                let mut state = state.after(group, change);
+                let change = scope.change(&state, *group);
+                let mut state = scope.after(&state, *group, change);
                 let bar = best.map_or(limit, |(peak, _)| peak);
                 if state.peak >= bar {
                     continue;
                 }
-                let mut ran = vec![group];
+                let mut ran = vec![*group];
                 ran.extend(scope.settle(&mut state));
                 let (set, peak) = (state.done.clone(), state.peak);
                 let stop = Stop { state, from: Some(index), ran };

@@ -20,6 +20,10 @@ use super::work::Work;
 
 /// What is alive at least while a group runs; less than that if the work is used up.
 pub(crate) fn least_alive(model: &CostModel, group: GroupId, work: &mut Work<'_, '_>) -> u64 {
+    // The network is built of all groups and pieces, however little can flow in it.
+    if !work.spend((model.len() + model.pieces()) as u64) {
+        return 0;
+    }
     let before = reached(model.len(), group, |group| model.before(group));
     let behind = reached(model.len(), group, |group| model.behind(group));
     let mut net = Net::new(model.len());
@@ -37,12 +41,14 @@ pub(crate) fn least_alive(model: &CostModel, group: GroupId, work: &mut Work<'_,
         }
     }
     let mut always = least_touched(model, group, &before, &behind);
+    let mut ends: Vec<u32> = Vec::new();
     for piece in 0..model.pieces() as PieceId {
         if model.touches(group).binary_search(&piece).is_ok() {
             continue;
         }
         let (given, kept) = model.ends(piece);
-        let ends: Vec<u32> = model.touching(piece).iter().map(|group| end_of(*group)).collect();
+        ends.clear();
+        ends.extend(model.touching(piece).iter().map(|group| end_of(*group)));
         let begun = given || ends.contains(&SOURCE);
         let needed = kept || ends.contains(&SINK);
         if begun && needed {
@@ -161,10 +167,11 @@ impl Net {
         self.index();
         let mut flow = 0;
         loop {
+            if !work.spend(self.to.len() as u64 * WORK_OF_EDGE) {
+                return flow;
+            }
             let mut levels = self.levels();
-            if levels[SINK as usize] == UNREACHED
-                || !work.spend(self.to.len() as u64 * WORK_OF_EDGE)
-            {
+            if levels[SINK as usize] == UNREACHED {
                 return flow;
             }
             let mut next = vec![0usize; self.ends];
@@ -225,5 +232,39 @@ impl Net {
         }
         path.truncate(full);
         most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::*;
+    use crate::declared::DeclaredProgram;
+    use crate::options::Options;
+    use crate::program::Execution;
+    use crate::schedule::Ordered;
+
+    /// In any order of columns that do not wait for each other, all others can be over: nothing flows.
+    #[test]
+    fn a_cut_is_work_even_where_nothing_flows() {
+        let options = Options { align: 1, ..Options::default() };
+        let mut program = DeclaredProgram::new(Execution::InOrder);
+        for _ in 0..100 {
+            let value = program.temporary(4);
+            program.step(&[], &[value]);
+        }
+        let ordered = Ordered::of(&program, &options).unwrap_or_else(|error| panic!("{error}"));
+        let model = CostModel::of(&ordered.source(&options));
+        let mut pulse = || ControlFlow::Continue(());
+        let mut work = Work::new(1_000_000, &mut pulse);
+        let mut cuts = 0;
+        while work.is_left() {
+            cuts += 1;
+            let alive = least_alive(&model, 50, &mut work);
+            assert!(alive == 4 || !work.is_left());
+        }
+        // Two units for each group and piece at least, and not many more.
+        assert!((500..5_000).contains(&cuts), "{cuts} cuts");
     }
 }

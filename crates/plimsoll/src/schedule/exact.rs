@@ -51,9 +51,9 @@ pub(crate) fn best_order(
             return Found::GaveUp;
         }
         for group in scope.ready(&state) {
-            let change = scope.change(&state, group);
-            let next = state.after(group, change);
-            search.reach(next, Some(index), vec![group]);
+            let change = scope.change(&state, *group);
+            let next = scope.after(&state, *group, change);
+            search.reach(next, Some(index), vec![*group]);
         }
     }
     Found::None

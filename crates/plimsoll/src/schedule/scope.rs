@@ -86,19 +86,14 @@ struct Touching {
 pub(crate) struct State {
     /// The groups that have run.
     pub(crate) done: Set,
+    /// Those that can run next, in order.
+    ready: Vec<usize>,
     pub(crate) live: u64,
     /// The most that was alive so far.
     pub(crate) peak: u64,
 }
 
 impl State {
-    /// The state after a group.
-    pub(crate) fn after(&self, group: usize, change: Change) -> State {
-        let mut state = self.clone();
-        state.run(group, change);
-        state
-    }
-
     fn run(&mut self, group: usize, change: Change) {
         insert(&mut self.done, group);
         self.peak = self.peak.max(self.live.saturating_add_signed(change.during));
@@ -151,7 +146,20 @@ impl<'c> Scope<'c> {
 
     /// Before the first group; what was alive before that does not count.
     pub(crate) fn start(&self, floor: u64) -> State {
-        State { done: empty(self.words), live: self.live, peak: floor.max(self.live) }
+        let done = empty(self.words);
+        let ready = (0..self.len()).filter(|group| self.before[*group].all_in(&done)).collect();
+        State { done, ready, live: self.live, peak: floor.max(self.live) }
+    }
+
+    /// The state after a group that was ready.
+    pub(crate) fn after(&self, state: &State, group: usize, change: Change) -> State {
+        let mut state = state.clone();
+        state.run(group, change);
+        state.ready.retain(|other| *other != group);
+        let freed: Vec<usize> = self.freed(&state, group).collect();
+        state.ready.extend(freed);
+        state.ready.sort_unstable();
+        state
     }
 
     /// Whether all groups have run.
@@ -169,13 +177,15 @@ impl<'c> Scope<'c> {
     }
 
     /// The groups that can run next.
-    pub(crate) fn ready(&self, state: &State) -> Vec<usize> {
+    pub(crate) fn ready<'s>(&self, state: &'s State) -> &'s [usize] {
         self.look_at(self.len());
-        (0..self.len()).filter(|group| self.is_ready(state, *group)).collect()
+        &state.ready
     }
 
-    fn is_ready(&self, state: &State, group: usize) -> bool {
-        !contains(&state.done, group) && self.before[group].all_in(&state.done)
+    /// The groups that can run now that a group has run.
+    fn freed<'s>(&'s self, state: &'s State, group: usize) -> impl Iterator<Item = usize> + 's {
+        let behind = self.behind[group].iter().copied();
+        behind.filter(|next| self.before[*next].all_in(&state.done))
     }
 
     /// What a group would do next.
@@ -194,11 +204,11 @@ impl<'c> Scope<'c> {
     /// Runs everything that can run without harm; gives what ran, in order.
     pub(crate) fn settle(&self, state: &mut State) -> Vec<usize> {
         let mut ran = Vec::new();
-        let mut ready = self.ready(state);
+        self.look_at(self.len());
         loop {
             let before = ran.len();
-            let mut waiting = Vec::with_capacity(ready.len());
-            let mut queue = VecDeque::from(std::mem::take(&mut ready));
+            let mut waiting = Vec::with_capacity(state.ready.len());
+            let mut queue = VecDeque::from(std::mem::take(&mut state.ready));
             while let Some(group) = queue.pop_front() {
                 let change = self.change(state, group);
                 let most = state.live.saturating_add_signed(change.during);
@@ -209,14 +219,14 @@ impl<'c> Scope<'c> {
                 state.run(group, change);
                 ran.push(group);
                 self.look_at(self.behind[group].len() + self.words);
-                queue.extend(self.behind[group].iter().filter(|next| self.is_ready(state, **next)));
+                queue.extend(self.freed(state, group));
             }
+            state.ready = waiting;
+            state.ready.sort_unstable();
             // What waits may be harmless now that less is alive.
             if ran.len() == before {
                 return ran;
             }
-            ready = waiting;
-            ready.sort_unstable();
         }
     }
 

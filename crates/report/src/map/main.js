@@ -59,6 +59,8 @@ function changed() {
 
 function writeAddress() {
   const wanted = fragment();
+  // Inside of another page, as in a notebook, there is no address to write.
+  if (location.protocol === "about:") return;
   if (location.hash !== wanted) history.replaceState(null, "", wanted || location.pathname + location.search);
 }
 

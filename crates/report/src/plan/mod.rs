@@ -175,11 +175,13 @@ impl<'a> PlanReport<'a> {
     }
 }
 
-/// Bytes of one kind of values, in banks and in the caller's memory.
+/// Bytes of one kind of values: in banks, in the caller's memory, and in bytes there that count for
+/// another value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Split {
     inside: u64,
     outside: u64,
+    parts: u64,
 }
 
 /// The whole picture: what is where, by kind.
@@ -208,7 +210,8 @@ impl Boundaries {
                 _ if info.view_of.is_some() && info.role != Role::Temporary => {}
                 Place::Bank(_) => split.inside += info.bytes,
                 Place::External => split.outside += info.bytes,
-                Place::Outside { .. } | Place::Elided => {}
+                Place::Outside { .. } => split.parts += info.bytes,
+                Place::Elided => {}
             }
         }
         sums

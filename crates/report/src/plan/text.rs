@@ -1,6 +1,6 @@
 //! The plan for people: totals, the whole picture, the peak, a map of each bank.
 
-use std::cmp::Reverse;
+use std::cmp::{self, Reverse};
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -91,21 +91,11 @@ impl PlanReport<'_> {
         let Totals { arena_bytes, unshared_bytes, buffers_bytes, .. } = self.totals;
         let own = (unshared_bytes, "if every tensor had bytes of its own".to_owned());
         let shared = (buffers_bytes, self.sharing_in_words());
-        let placed = match u64::try_from(self.totals.saved_bytes()) {
-            Ok(0) => "in the arena".to_owned(),
-            Ok(saved) => {
-                let percent = size::percent(saved, unshared_bytes);
-                format!("in the arena, since not all are needed at the same time: {percent} saved")
-            }
-            Err(_) => {
-                let holes = size::long(self.totals.saved_bytes().unsigned_abs());
-                format!("in the arena: alignment and fixed places cost {holes}")
-            }
-        };
         heading(out, "How it gets there")?;
-        let middle = Some(shared).filter(|(_, words)| !words.is_empty());
-        let rows: Vec<_> =
-            [Some(own), middle, Some((arena_bytes, placed))].into_iter().flatten().collect();
+        let mut rows = vec![own];
+        rows.extend(Some(shared).filter(|(_, words)| !words.is_empty()));
+        let before = rows.last().map_or(0, |(bytes, _)| *bytes);
+        rows.push((arena_bytes, self.placed_in_words(before)));
         let width = rows.iter().map(|(bytes, _)| size::long(*bytes).len()).max().unwrap_or(0);
         for (bytes, words) in rows {
             writeln!(out, "{:>width$}  {words}", size::long(bytes))?;
@@ -116,6 +106,24 @@ impl PlanReport<'_> {
         }
         let (now, before) = (size::short(*moved_bytes), size::short(*moved_before));
         writeln!(out, "Copies move {now} in a run instead of {before}.")
+    }
+
+    /// What placing makes of the bytes that are left after sharing, and what is saved in all.
+    fn placed_in_words(&self, before: u64) -> String {
+        let Totals { arena_bytes, unshared_bytes, .. } = self.totals;
+        let why = match arena_bytes.cmp(&before) {
+            cmp::Ordering::Less => ", since not all are needed at the same time".to_owned(),
+            cmp::Ordering::Equal => String::new(),
+            cmp::Ordering::Greater => {
+                let more = size::long(arena_bytes - before);
+                format!(", {more} more for alignment and fixed places")
+            }
+        };
+        let saved = match u64::try_from(self.totals.saved_bytes()) {
+            Ok(0) | Err(_) => String::new(),
+            Ok(saved) => format!(": {} saved", size::percent(saved, unshared_bytes)),
+        };
+        format!("in the arena{why}{saved}")
     }
 
     /// Which tensors are the same bytes as others; nothing if none are.
@@ -275,13 +283,19 @@ fn count(number: usize, one: &str, many: &str, rest: &str) -> String {
     format!("{number} {} {rest}", if number == 1 { one } else { many })
 }
 
-fn where_bytes_are(Split { inside, outside }: Split) -> String {
-    match (inside, outside) {
-        (0, 0) => "none".to_owned(),
-        (0, outside) => format!("{}, outside the arena", size::long(outside)),
-        (inside, 0) => format!("{}, in the arena", size::long(inside)),
-        (inside, outside) => {
-            format!("{} in the arena, {} outside", size::long(inside), size::long(outside))
+fn where_bytes_are(Split { inside, outside, parts }: Split) -> String {
+    let places = [
+        (inside, "in the arena"),
+        (outside, "outside the arena"),
+        (parts, "in the bytes of others outside"),
+    ];
+    let told: Vec<_> = places.into_iter().filter(|(bytes, _)| *bytes > 0).collect();
+    match told[..] {
+        [] => "none".to_owned(),
+        [(bytes, place)] => format!("{}, {place}", size::long(bytes)),
+        _ => {
+            let each = told.iter().map(|(bytes, place)| format!("{} {place}", size::long(*bytes)));
+            each.collect::<Vec<_>>().join(", ")
         }
     }
 }
@@ -289,13 +303,14 @@ fn where_bytes_are(Split { inside, outside }: Split) -> String {
 /// What was chosen to share bytes.
 fn choices_in_words(graph: &Graph, choices: &[Choice]) -> String {
     let is_concat = |node: NodeId| matches!(graph.node(node).op, Op::Concat { .. });
-    let (mut made, mut strided, mut partly, mut copied) = (0, 0, 0, 0);
+    let (mut made, mut strided, mut partly, mut copied, mut over) = (0, 0, 0, 0, 0);
     for choice in choices {
         *match choice {
             Choice::Elide(node) if is_concat(*node) => &mut made,
             Choice::Elide(_) => &mut strided,
             Choice::Join(..) => &mut partly,
             Choice::Copy(..) => &mut copied,
+            Choice::TakeOver(..) => &mut over,
         } += 1;
     }
     let words = [
@@ -303,6 +318,7 @@ fn choices_in_words(graph: &Graph, choices: &[Choice]) -> String {
         (partly, "concat is", "concats are", "built in place in part"),
         (strided, "part is", "parts are", "strided views"),
         (copied, "view is", "views are", "copied"),
+        (over, "output is", "outputs are", "in the rows of an input"),
     ];
     let said = words.into_iter().filter(|(number, ..)| *number > 0);
     let said: Vec<String> =

@@ -27,6 +27,7 @@ impl Flow<'_> {
         for (made, part) in source.outputs.iter().zip(outputs) {
             let (Some(made), Some(part)) = (made, part) else { continue };
             if is_whole {
+                self.is_made[made.index()] = true;
                 self.pieces[made.index()] = Pieces::whole(part, self.along.axis(*made));
             } else {
                 self.pieces[made.index()].push(run.clone(), part);
@@ -36,7 +37,8 @@ impl Flow<'_> {
 
     /// Whether the tensors of the source that a node makes are still nobody's.
     fn is_unmade(&self, node: usize) -> bool {
-        self.restarted_in[node] != Some(self.segment)
+        let mut made = self.node(node).outputs.iter().flatten();
+        made.all(|made| !self.is_made[made.index()])
     }
 
     /// Computes rows of a node for one reader, and keeps nothing.

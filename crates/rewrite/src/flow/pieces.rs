@@ -75,7 +75,9 @@ impl Flow<'_> {
         if let Some(id) = self.pieces[tensor.index()].whole {
             return id;
         }
-        let id = self.rows_into(tensor, &(0..axis.rows), Some(tensor));
+        let own = (!self.is_made[tensor.index()]).then_some(tensor);
+        let id = self.rows_into(tensor, &(0..axis.rows), own);
+        self.is_made[tensor.index()] |= id == tensor;
         self.pieces[tensor.index()] = Pieces::whole(id, Some(axis));
         id
     }
@@ -233,14 +235,16 @@ impl Flow<'_> {
         let readers = self.along.readers[tensor.index()].iter();
         let readers =
             readers.filter(|reader| remade.is_none_or(|at| self.segment_of[**reader] < at));
-        readers.map(|reader| self.read_from(*reader, tensor)).min().unwrap_or(rows).min(rows)
+        let read_from = |reader: &usize| {
+            // Whoever is computed once more reads it once more, unless that is too.
+            let again = self.restarted_in[*reader].is_some_and(|at| at > self.segment);
+            if again && remade.is_none() { 0 } else { self.read_from(*reader, tensor) }
+        };
+        readers.map(read_from).min().unwrap_or(rows).min(rows)
     }
 
     /// The first row of a tensor that a reader still needs.
     fn read_from(&self, reader: usize, tensor: TensorId) -> u64 {
-        if self.restarted_in[reader].is_some_and(|at| at > self.segment) {
-            return 0;
-        }
         let node = self.node(reader);
         match &self.along.courses[reader] {
             Course::Rows { lanes } => {

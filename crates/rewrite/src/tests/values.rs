@@ -13,6 +13,8 @@ use super::net::{Layer, Net};
 use crate::along::{Along, Course};
 use crate::channels::chains;
 use crate::flow::{Recipe, Segment, flow};
+use crate::norms::written_out;
+use crate::recipes::ancestors;
 use crate::search::parts_of;
 
 /// Numbers that look random and are the same in every run.
@@ -177,7 +179,24 @@ fn random_recipe(along: &Along<'_>, dice: &mut Dice) -> Recipe {
     let again = along.order.iter().filter(by_rows).filter(inner).filter(|_| dice.below(5) == 0);
     let again: BTreeSet<usize> = again.copied().collect();
     let parts = parts_of(&chains(along), 1 + dice.below(4));
+    restart_some(along, &mut segments, dice);
     Recipe { segments, again, parts }
+}
+
+/// Computes some nodes once more in a later segment.
+fn restart_some(along: &Along<'_>, segments: &mut [Segment], dice: &mut Dice) {
+    let mut taken = BTreeSet::new();
+    for node in &along.order {
+        let Some(nodes) = ancestors(along, *node).filter(|_| dice.below(4) == 0) else { continue };
+        let own = |node: &usize| segments.iter().position(|segment| segment.nodes.contains(node));
+        let last = nodes.iter().filter_map(own).max().unwrap_or(0);
+        if last + 1 < segments.len() && nodes.iter().all(|node| !taken.contains(node)) {
+            let later =
+                last + 1 + usize::try_from(dice.below((segments.len() - last - 1) as u64)).unwrap();
+            taken.extend(nodes.iter().copied());
+            segments[later].restarted.extend(nodes);
+        }
+    }
 }
 
 fn run(model: &Model, source: &Model, seed: u64) -> BTreeMap<String, Array> {
@@ -235,4 +254,53 @@ fn random_networks_compute_the_same_by_random_recipes() {
         }
     }
     assert!(flows > 1000 && exact > 250, "{flows} flows, {exact} of them exact");
+}
+
+/// A norm of two groups of channels, as files have it, between two convolutions.
+fn normed() -> Model {
+    let mut net = Net::default();
+    let x = net.input(&[1, 4, 9, 5]);
+    let x = net.conv(x, 4, 8, Layer::POINTWISE);
+    let mut dims = |dims: &[i64]| {
+        let id = net.weights(&[dims.len() as u64]);
+        let tensor = &mut net.model.tensors[id.index()];
+        tensor.dtype = Some(Dtype::I64);
+        tensor.content = Some(plimsoll_model::Content::Ints(dims.to_vec()));
+        id
+    };
+    let (groups, back) = (dims(&[1, 2, -1]), dims(&[1, 8, 9, 5]));
+    let (scale, bias) = (net.weights(&[2]), net.weights(&[2]));
+    let grouped = net.node(Operator::Reshape { allow_zero: false }, &[x, groups]);
+    let norm = Operator::Norm(plimsoll_model::Norm::Instance { epsilon: 1e-5 });
+    let normed = net.node(norm, &[grouped, scale, bias]);
+    let normed = net.node(Operator::Reshape { allow_zero: false }, &[normed, back]);
+    let normed = net.relu(normed);
+    let y = net.conv(normed, 8, 4, Layer::depthwise(1, 1));
+    net.finish(&[y])
+}
+
+#[test]
+fn norms_that_are_written_out_flow_in_pieces() {
+    let model = normed();
+    let inferred = infer(&model, &Bindings::default()).unwrap();
+    assert_eq!(written_out(&model, &inferred.facts, 4 * 8 * 9 * 5 + 1), None);
+    let variant = written_out(&model, &inferred.facts, 4 * 8 * 9 * 5).unwrap();
+    let inferred = infer(&variant.model, &Bindings::default()).unwrap();
+    let along = Along::new(&variant.model, &inferred.facts, &inferred.statics, &inferred.order);
+    let nodes = along.order.clone();
+    let segments = vec![Segment { nodes, steps: 3, restarted: Vec::new() }];
+    let rewritten = flow(&along, &Recipe { segments, ..Recipe::default() });
+    let dims = |tensor: TensorId| {
+        infer(&rewritten.model, &Bindings::default()).unwrap().facts[tensor.index()]
+            .shape
+            .as_ref()
+            .and_then(plimsoll_graph::Shape::known)
+            .unwrap()
+    };
+    let convs =
+        rewritten.model.body.nodes.iter().filter(|node| matches!(node.operator, Operator::Conv(_)));
+    assert!(convs.clone().count() >= 6, "each convolution in three steps");
+    assert!(convs.flat_map(|node| node.outputs.iter().flatten()).all(|made| dims(*made)[2] <= 4));
+    let apart = difference(&run(&model, &model, 7), &run(&rewritten.model, &model, 7));
+    assert!(apart < 1e-5, "{apart}");
 }

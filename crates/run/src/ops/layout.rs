@@ -8,7 +8,7 @@ use plimsoll_model::{DepthOrder, PadMode};
 
 use super::elementwise::each;
 use crate::at::{At, axis_of};
-use crate::kernel::{Built, Call, Kernel, Lack};
+use crate::kernel::{Built, Call, Kernel, Lack, Part};
 use crate::types::by_width;
 
 /// Where a reshape and its like are not views.
@@ -118,15 +118,22 @@ pub(super) fn concat(at: &At<'_>, axis: i64) -> Result<Built, Lack> {
     for operand in (0..at.operands()).filter(|operand| at.has(*operand)) {
         let len = at.dims(operand)?[axis];
         let part = Strided::part(&dims, axis, start, len);
+        let width = at.dtype(operand)?.bits() as usize / 8;
+        let first = part.offset() * width;
+        let bytes = part.is_run().then(|| first..first + part.view_len() * width);
         let built: Result<Built, Lack> = by_width!(at.dtype(operand)?, T => {
             Ok(Built::one(1, 1, move |io| {
-                part.write::<T>(io.read(0), io.write(0));
+                match io.inside(0) {
+                    // What is a part already is another one too.
+                    Some(range) => io.write_bytes(0).copy_within(range, first),
+                    None => part.write::<T>(io.read(0), io.write(0)),
+                }
                 Ok(())
             }))
         });
         let mut call = built?.calls;
         for call in &mut call {
-            (call.reads, call.joins) = (vec![Some(operand)], true);
+            (call.reads, call.joins) = (vec![Some(operand)], Some(Part { bytes: bytes.clone() }));
         }
         calls.append(&mut call);
         start += len;

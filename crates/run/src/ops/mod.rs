@@ -4,6 +4,7 @@
 //! said which kernel it has.
 
 mod along;
+mod branches;
 mod elementwise;
 mod images;
 mod layout;
@@ -11,8 +12,11 @@ mod made;
 mod norms;
 mod places;
 mod products;
+mod quantized;
+mod recurrent;
 mod windows;
 
+pub(crate) use branches::{Guard, branch, guards};
 pub(crate) use layout::copies;
 use plimsoll_model::Operator;
 
@@ -82,10 +86,14 @@ pub(crate) fn build(at: &At<'_>) -> Result<Built, Lack> {
         Operator::Norm(norm) => norms::norm(at, norm),
         Operator::LocalNorm(norm) => norms::local_norm(at, *norm),
 
-        Operator::Quantize(_)
-        | Operator::Dequantize(_)
-        | Operator::DynamicQuantize
-        | Operator::QuantizedUnary(_)
+        Operator::Recurrent(layer) => recurrent::recurrent(at, layer),
+
+        Operator::Quantize(quantization) => quantized::quantize(at, *quantization),
+        Operator::Dequantize(quantization) => quantized::dequantize(at, *quantization),
+        Operator::DynamicQuantize => quantized::dynamic(at),
+        Operator::MatMulInteger => quantized::matmul_integer(at),
+
+        Operator::QuantizedUnary(_)
         | Operator::Random { .. }
         | Operator::RandomLike(_)
         | Operator::Bernoulli { .. }
@@ -97,7 +105,6 @@ pub(crate) fn build(at: &At<'_>) -> Result<Built, Lack> {
         | Operator::Unique { .. }
         | Operator::NonMaxSuppression { .. }
         | Operator::DynamicQuantizedMatMul
-        | Operator::MatMulInteger
         | Operator::QuantizedMatMul
         | Operator::Einsum { .. }
         | Operator::ConvInteger(_)
@@ -113,7 +120,6 @@ pub(crate) fn build(at: &At<'_>) -> Result<Built, Lack> {
         | Operator::GridSample(_)
         | Operator::AffineGrid { .. }
         | Operator::SkipNorm(_)
-        | Operator::Recurrent(_)
         | Operator::Attention(_)
         | Operator::RotaryEmbedding(_)
         | Operator::Fourier { .. }

@@ -6,7 +6,7 @@
 //! done. Nobody looks whether a tensor is used at all: one that is not lives before the beginning.
 
 use crate::error::TfliteError;
-use crate::file::{Operator, Tensor, TfliteFile};
+use crate::file::{MOST_CALLS, Operator, Subgraph, Tensor, TfliteFile};
 use crate::tflm::ALIGN;
 use crate::tflm::scratch::requests;
 
@@ -80,6 +80,8 @@ struct Lives<'f> {
     file: &'f TfliteFile,
     now: i64,
     runs: usize,
+    /// How many calls are around what runs.
+    depth: usize,
     tensors: Vec<Vec<Life>>,
     /// Those of scratch memory, by operator.
     scratch: Vec<Vec<Life>>,
@@ -87,13 +89,13 @@ struct Lives<'f> {
 
 impl<'f> Lives<'f> {
     fn new(file: &'f TfliteFile) -> Self {
-        let of = |count: fn(&crate::file::Subgraph) -> usize| {
+        let of = |count: fn(&Subgraph) -> usize| {
             let subgraphs = file.subgraphs.iter();
             subgraphs.map(|subgraph| vec![(BEFORE, BEFORE); count(subgraph)]).collect()
         };
         let (tensors, scratch) =
             (of(|graph| graph.tensors.len()), of(|graph| graph.operators.len()));
-        Lives { file, now: 0, runs: 0, tensors, scratch }
+        Lives { file, now: 0, runs: 0, depth: 0, tensors, scratch }
     }
 
     fn subgraph(&mut self, index: usize) -> Result<(), TfliteError> {
@@ -119,7 +121,7 @@ impl<'f> Lives<'f> {
         operator: &Operator,
     ) -> Result<(), TfliteError> {
         self.runs += 1;
-        if self.runs > MOST_RUNS {
+        if self.runs > MOST_RUNS || self.depth > MOST_CALLS {
             return Err(TfliteError::Model("subgraphs are called too often".to_owned()));
         }
         self.now += 1;
@@ -127,14 +129,16 @@ impl<'f> Lives<'f> {
             self.made(index, *tensor);
         }
         let begin = self.now;
+        self.depth += 1;
         for callee in operator.callees() {
             self.now += 1;
-            // Whoever imports the file has seen that it is there, and does not call itself.
+            // Whoever imports the file says so if it is not there.
             if let Some(callee) = usize::try_from(*callee).ok().filter(|c| *c < self.tensors.len())
             {
                 self.subgraph(callee)?;
             }
         }
+        self.depth -= 1;
         for tensor in operator.inputs.iter().flatten().chain(&operator.outputs) {
             self.used(index, *tensor);
         }

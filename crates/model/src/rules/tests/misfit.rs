@@ -1,8 +1,10 @@
 //! Operands whose lengths do not fit, each beside one that does.
 
+use plimsoll_graph::Dtype;
+
 use super::check;
 use crate::model::{
-    BatchNorm, Cell, Convolution, Gemm, LayerNorm, Operator, Quantization, Recurrence, Update,
+    BatchNorm, Cell, Convolution, Gemm, LayerNorm, Norm, Operator, Quantization, Recurrence, Update,
 };
 
 #[test]
@@ -16,6 +18,12 @@ fn there_is_one_bias_and_one_scale_for_each_channel() {
     };
     let gemm = || Operator::Gemm(Gemm::default());
     let norm = || Operator::LayerNorm(LayerNorm::default());
+    let instance = || Operator::Norm(Norm::Instance { epsilon: 1e-5 });
+    let grouped = |by_group| {
+        let (groups, epsilon, stash) = (2, 1e-5, Dtype::F32);
+        Operator::Norm(Norm::Group { groups, epsilon, stash, by_group })
+    };
+    let rms = || Operator::Norm(Norm::Rms { axis: -1, epsilon: 1e-5, stash: Dtype::F32 });
     let five = "error: operand 2 has 5 elements, not 4";
     check(&[
         (conv(), "f32[1, 3, 8]; f32[4, 3, 3]; f32[4]", "f32[1, 4, 6]"),
@@ -32,6 +40,14 @@ fn there_is_one_bias_and_one_scale_for_each_channel() {
             "f32[1, 3, 8]; f32[3]; f32[3]; f32[4]; f32[3]",
             "error: operand 3 has 4 elements, not 3",
         ),
+        (instance(), "f32[1, 4, 8]; f32[4]; f32[4]", "f32[1, 4, 8]"),
+        (instance(), "f32[1, 4, 8]; f32[4]; f32[5]", five),
+        (grouped(false), "f32[1, 4, 8]; f32[4]; f32[4]", "f32[1, 4, 8]"),
+        (grouped(false), "f32[1, 4, 8]; f32[4]; f32[5]", five),
+        (grouped(true), "f32[1, 4, 8]; f32[2]; f32[2]", "f32[1, 4, 8]"),
+        (grouped(true), "f32[1, 4, 8]; f32[4]; f32[4]", "error: operand 1 has 4 elements, not 2"),
+        (rms(), "f32[2, 8]; f32[8]", "f32[2, 8]"),
+        (rms(), "f32[2, 8]; f32[7]", "error: operand 1 is [7], which does not broadcast to [2, 8]"),
         (gemm(), "f32[2, 3]; f32[3, 4]; f32[1, 4]", "f32[2, 4]"),
         (gemm(), "f32[2, 3]; f32[3, 4]; f32[2, 1]", "f32[2, 4]"),
         (

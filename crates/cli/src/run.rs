@@ -1,0 +1,379 @@
+//! `plimsoll run`: a model inside exactly the bytes that are planned for it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anstyle::AnsiColor;
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use bytes::Bytes;
+use clap::ValueEnum;
+use plimsoll::OrderEffort;
+use plimsoll_model::{Model, Weights};
+use plimsoll_onnx::OnnxWeights;
+use plimsoll_report::size::long;
+use plimsoll_report::{bold, counted, plain};
+use plimsoll_run::{
+    Array, CallInfo, Checked, Options, Port, SeededWeights, Session, check, random_inputs,
+};
+
+use crate::dims::{DimArgs, RecordedDims};
+use crate::input::Source;
+use crate::kind::Wanted;
+use crate::model::SAMPLE;
+use crate::numbers::{Summary, Worst, worst};
+use crate::{ALLOCATOR, Answer, npy, output};
+
+const EXAMPLES: &str = "\
+The model is an .onnx file.
+
+Examples:
+  plimsoll run                                   the built-in sample, on numbers from a seed
+  plimsoll run net.onnx --input x=image.npy      your own, on an array of numpy
+  plimsoll run net.onnx --dim batch=1 -o out.npz what its symbols stand for; the outputs in a file
+  plimsoll run net.onnx --runs 20 --profile      how long a run takes, and which operators
+  plimsoll run net.onnx --check                  every read and write compared with a run in which every
+                                                 tensor is apart; dead bytes are overwritten
+  plimsoll run net.onnx --expect out.npz         are the outputs these? exit status 1 if not
+  plimsoll run stripped.onnx --random-weights 1  a model whose weights are not there
+
+Arrays are .npy, .npz (the member of the input's name, or the only one), or raw elements, least byte first.";
+
+/// Run a model in the memory that is planned for it, without one allocation
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The model, an .onnx file; nothing for the built-in sample
+    #[arg(value_name = "FILE")]
+    model: Option<PathBuf>,
+
+    #[command(flatten)]
+    dims: DimArgs,
+
+    /// What an input is, from a file
+    #[arg(long, value_name = "NAME=FILE", value_parser = parse_input)]
+    input: Vec<(String, PathBuf)>,
+
+    /// The seed of the inputs that are not given
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// Numbers from a seed for weights that are not there
+    #[arg(long, value_name = "SEED")]
+    random_weights: Option<u64>,
+
+    /// How long to search for an order with a smaller arena
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = Order::Fast)]
+    order: Order,
+
+    /// How often to run; the least time is told
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    runs: usize,
+
+    /// Compare every read and every write with a run in which every tensor is apart
+    #[arg(long)]
+    check: bool,
+
+    /// Tell which operators and nodes take how long
+    #[arg(long)]
+    profile: bool,
+
+    /// The outputs that are expected, by name
+    #[arg(long, value_name = "FILE.npz")]
+    expect: Option<PathBuf>,
+
+    /// How far outputs may be from what is expected, as a part of the largest that is
+    #[arg(long, value_name = "X", default_value_t = 1e-5)]
+    tolerance: f64,
+
+    /// Write the outputs to this file
+    #[arg(short, long, value_name = "FILE.npz")]
+    output: Option<PathBuf>,
+}
+
+/// How long to search for an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Order {
+    /// Not at all: that of the file
+    Given,
+    /// By rules
+    Fast,
+    /// As `plimsoll plan` does
+    Best,
+}
+
+fn parse_input(text: &str) -> Result<(String, PathBuf), String> {
+    let (name, path) = text.split_once('=').ok_or("expected NAME=FILE")?;
+    Ok((name.to_owned(), PathBuf::from(path)))
+}
+
+pub(crate) fn run(args: &Args) -> Result<Answer> {
+    let source = Source::or_sample(args.model.as_deref());
+    args.spare_inputs()?;
+    let (model, weights) = read(&source)?;
+    let named = |error: anyhow::Error| anyhow!("{source}: {error:#}");
+    let seeded;
+    let weights: &dyn Weights = match args.random_weights {
+        Some(seed) => {
+            seeded = SeededWeights::new(&model, &weights, seed);
+            &seeded
+        }
+        None => &weights,
+    };
+    let options = args.options()?;
+    let mut session = Session::new(&model, weights, &options).map_err(|e| named(e.into()))?;
+    let inputs = args.inputs(&session)?;
+    session.fill(&inputs).map_err(|error| named(error.into()))?;
+    let timed = timed(&mut session, args.runs.max(1)).map_err(named)?;
+    let outputs = outputs_of(&session);
+    if !output::is_quiet() {
+        output::to_stdout(true, |out| write_summary(out, &source, &session, &timed, &outputs))?;
+    }
+    if args.profile {
+        let profile = profile(&mut session).map_err(named)?;
+        output::to_stdout(true, |out| profile.write(out))?;
+    }
+    let mut answer = Answer::Yes;
+    if args.check {
+        answer = checked(&model, weights, &inputs, &options).map_err(named)?;
+    }
+    if let Some(path) = &args.output {
+        let bytes = npy::write_archive(outputs.iter().map(|(name, array)| (&name[..], array)))?;
+        fs::write(path, bytes).with_context(|| path.display().to_string())?;
+    }
+    if let Some(path) = &args.expect
+        && !expected(path, &outputs, args.tolerance)?
+    {
+        answer = Answer::No;
+    }
+    if source == Source::Sample {
+        output::note("no model given; this is the built-in sample");
+    }
+    Ok(answer)
+}
+
+/// The model of a source, with its weights.
+fn read(source: &Source) -> Result<(Model, OnnxWeights)> {
+    let read = match source {
+        Source::Sample => plimsoll_onnx::read_with_weights(Bytes::from_static(SAMPLE)),
+        Source::Stdin => bail!("standard input: a model that is run has to be a file"),
+        Source::Memory(bytes) => plimsoll_onnx::read_with_weights(bytes.clone()),
+        Source::File(path) => {
+            source.open(Wanted::Model).with_context(|| source.to_string())?;
+            plimsoll_onnx::load_with_weights(path)
+        }
+    };
+    read.map_err(|error| anyhow!("{source}: {error}"))
+}
+
+impl Args {
+    /// None of the files that are read may be written.
+    fn spare_inputs(&self) -> Result<()> {
+        let inputs = self.input.iter().map(|(_, path)| path.as_path());
+        let read = self.model.iter().chain(&self.expect).map(PathBuf::as_path).chain(inputs);
+        let read: Vec<&Path> = read.collect();
+        self.output.as_ref().map_or(Ok(()), |path| output::spare(path, &read))
+    }
+
+    fn options(&self) -> Result<Options> {
+        let dims = self.dims.or_as_recorded(RecordedDims::default())?;
+        ensure!(dims.all_ranges().is_empty(), "--dim: a run is of one size, not of a range");
+        let mut options = Options::default().with_bindings(dims.largest());
+        options.tries.order = match self.order {
+            Order::Given => None,
+            Order::Fast => Some(OrderEffort::Fast),
+            Order::Best => Some(OrderEffort::Default),
+        };
+        Ok(options)
+    }
+
+    /// What is given for each input, and numbers from the seed for the others.
+    fn inputs(&self, session: &Session<'_>) -> Result<BTreeMap<String, Array>> {
+        let mut inputs = random_inputs(self.seed, session.inputs());
+        for (name, path) in &self.input {
+            let port = session.inputs().iter().find(|port| port.name == *name);
+            let port =
+                port.ok_or_else(|| anyhow!("--input: there is no input `{}`", plain(name)))?;
+            let array = array(path, port).with_context(|| path.display().to_string())?;
+            inputs.insert(name.clone(), array);
+        }
+        Ok(inputs)
+    }
+}
+
+/// The array in a file, for an input.
+fn array(path: &Path, port: &Port) -> Result<Array> {
+    let bytes = fs::read(path).context("cannot read")?;
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("npy") => npy::read(&bytes),
+        Some("npz") => {
+            let mut arrays = npy::read_archive(&bytes)?;
+            let at = arrays.iter().position(|(name, _)| *name == port.name);
+            let at = at.or_else(|| (arrays.len() == 1).then_some(0));
+            let at = at.ok_or_else(|| anyhow!("no array is called `{}`", plain(&port.name)))?;
+            Ok(arrays.swap_remove(at).1)
+        }
+        _ => Ok(Array { dtype: port.dtype, dims: port.dims.clone(), bytes }),
+    }
+}
+
+fn outputs_of(session: &Session<'_>) -> BTreeMap<String, Array> {
+    let output = |port: &Port| {
+        let bytes = session.output_bytes(&port.name).unwrap_or_default().to_vec();
+        (port.name.clone(), Array { dtype: port.dtype, dims: port.dims.clone(), bytes })
+    };
+    session.outputs().iter().map(output).collect()
+}
+
+/// How long runs take, and what they ask for.
+struct Timed {
+    runs: usize,
+    least: Duration,
+    allocations: u64,
+}
+
+fn timed(session: &mut Session<'_>, runs: usize) -> Result<Timed> {
+    let (mut least, before) = (Duration::MAX, ALLOCATOR.count());
+    for _ in 0..runs {
+        let start = Instant::now();
+        session.run()?;
+        least = least.min(start.elapsed());
+    }
+    Ok(Timed { runs, least, allocations: ALLOCATOR.count() - before })
+}
+
+fn write_summary(
+    out: &mut dyn Write,
+    source: &Source,
+    session: &Session<'_>,
+    timed: &Timed,
+    outputs: &BTreeMap<String, Array>,
+) -> io::Result<()> {
+    let style = bold(AnsiColor::Green);
+    writeln!(out, "{style}{source}{style:#}: {}", counted(session.calls(), "call"))?;
+    writeln!(out, "  arena          {}", long(session.arena_bytes()))?;
+    writeln!(out, "  inputs         {}", long(session.input_memory_bytes() as u64))?;
+    writeln!(out, "  weights        {}", long(session.constant_bytes() as u64))?;
+    writeln!(out, "  packed weights {}", long(session.packed_bytes() as u64))?;
+    let least = if timed.runs == 1 { String::new() } else { format!(", least of {}", timed.runs) };
+    writeln!(out, "  time           {:.3} ms{least}", timed.least.as_secs_f64() * 1e3)?;
+    writeln!(out, "  allocations    {} in {}", timed.allocations, counted(timed.runs, "run"))?;
+    for (name, array) in outputs {
+        writeln!(out, "  output {}", Summary { name, array })?;
+    }
+    Ok(())
+}
+
+/// Time by operator and by node.
+struct Profile {
+    total: Duration,
+    ops: Vec<(String, usize, Duration)>,
+    nodes: Vec<(String, String, Duration)>,
+}
+
+/// The most nodes that are told.
+const MOST_NODES: usize = 10;
+
+fn profile(session: &mut Session<'_>) -> Result<Profile> {
+    let mut nodes: Vec<(String, String, Duration)> = Vec::with_capacity(session.calls());
+    let mut last = Instant::now();
+    session.run_watched(|CallInfo { node, op }| {
+        let now = Instant::now();
+        match nodes.last_mut() {
+            Some((name, _, taken)) if name == node => *taken += now - last,
+            _ => nodes.push((node.to_owned(), op.to_owned(), now - last)),
+        }
+        last = Instant::now();
+    })?;
+    let mut by_op: BTreeMap<&str, (usize, Duration)> = BTreeMap::new();
+    for (_, op, taken) in &nodes {
+        let entry = by_op.entry(op).or_default();
+        *entry = (entry.0 + 1, entry.1 + *taken);
+    }
+    let mut ops: Vec<(String, usize, Duration)> =
+        by_op.into_iter().map(|(op, (count, taken))| (op.to_owned(), count, taken)).collect();
+    ops.sort_by(|a, b| b.2.cmp(&a.2).then_with(|| a.0.cmp(&b.0)));
+    let total = nodes.iter().map(|(.., taken)| *taken).sum();
+    nodes.sort_by_key(|(.., taken)| std::cmp::Reverse(*taken));
+    nodes.truncate(MOST_NODES);
+    Ok(Profile { total, ops, nodes })
+}
+
+impl Profile {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let ms = |taken: Duration| taken.as_secs_f64() * 1e3;
+        let part =
+            |taken: Duration| 100.0 * taken.as_secs_f64() / self.total.as_secs_f64().max(1e-12);
+        writeln!(out, "       ms      %  nodes  operator")?;
+        for (op, count, taken) in &self.ops {
+            writeln!(out, "{:9.3} {:6.1} {count:6}  {}", ms(*taken), part(*taken), plain(op))?;
+        }
+        writeln!(out, "       ms      %  node")?;
+        for (node, op, taken) in &self.nodes {
+            writeln!(
+                out,
+                "{:9.3} {:6.1}  {} ({})",
+                ms(*taken),
+                part(*taken),
+                plain(node),
+                plain(op)
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn checked(
+    model: &Model,
+    weights: &dyn Weights,
+    inputs: &BTreeMap<String, Array>,
+    options: &Options,
+) -> Result<Answer> {
+    match check(model, weights, inputs, options)? {
+        Ok(Checked { calls, read_bytes, written_bytes, poisoned_bytes, .. }) => {
+            output::to_stdout(true, |out| {
+                let calls = counted(calls, "call");
+                writeln!(
+                    out,
+                    "  checked        {calls}: {read_bytes} bytes read and {written_bytes} written as \
+                     with every tensor apart, {poisoned_bytes} dead ones overwritten"
+                )
+            })?;
+            Ok(Answer::Yes)
+        }
+        Err(fault) => {
+            output::note(&fault.to_string());
+            Ok(Answer::No)
+        }
+    }
+}
+
+/// Whether the outputs are near enough to those in a file; says where they are not.
+fn expected(path: &Path, outputs: &BTreeMap<String, Array>, tolerance: f64) -> Result<bool> {
+    let named = || path.display().to_string();
+    let bytes = fs::read(path).context("cannot read").with_context(named)?;
+    let arrays = npy::read_archive(&bytes).with_context(named)?;
+    let mut fits = true;
+    for (name, array) in &arrays {
+        let found = outputs.get(name);
+        let found =
+            found.ok_or_else(|| anyhow!("{}: there is no output `{}`", named(), plain(name)))?;
+        let Worst { index, found, expected, scale } =
+            worst(found, array).with_context(|| format!("{}: `{}`", named(), plain(name)))?;
+        let relative = (found - expected).abs() / scale;
+        let is_near = relative <= tolerance || (found.is_nan() && expected.is_nan());
+        let verdict = if is_near { "as expected" } else { "not as expected" };
+        output::to_stdout(true, |out| {
+            writeln!(
+                out,
+                "  {verdict}: `{}`, worst at {index}: {found:e} where {expected:e} is expected, \
+                 {relative:.2e} of the largest",
+                plain(name)
+            )
+        })?;
+        fits &= is_near;
+    }
+    Ok(fits)
+}

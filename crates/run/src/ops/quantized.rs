@@ -1,0 +1,141 @@
+//! Real numbers as integers of 8 bits and back, and products of these.
+
+use plimsoll_graph::Dtype;
+use plimsoll_kernels::element::{Element, Number};
+use plimsoll_kernels::matmul::Stack;
+use plimsoll_kernels::quantize::{self, Scales};
+use plimsoll_model::Quantization;
+
+use crate::at::{At, axis_of, no_kernel_for};
+use crate::io::Io;
+use crate::kernel::{Built, Lack};
+use crate::memory::{Plain, elements};
+
+/// How many elements in a row have the same scale.
+fn inner(at: &At<'_>, quantization: Quantization) -> Result<usize, Lack> {
+    let (dims, scales) = (at.dims(0)?, at.dims(1)?);
+    if quantization.block != 0 {
+        return Err("no kernel for blocks of scales".to_owned());
+    }
+    if scales.iter().product::<usize>() == 1 {
+        return Ok(1);
+    }
+    let axis = axis_of(quantization.axis, dims.len())?;
+    Ok(dims[axis + 1..].iter().product())
+}
+
+/// `x, scale, zero?`: what is narrower may take the place of what it is made of.
+pub(super) fn quantize(at: &At<'_>, quantization: Quantization) -> Result<Built, Lack> {
+    at.only_f32(&[0, 1])?;
+    let inner = inner(at, quantization)?;
+    match at.result_dtype(0)? {
+        Dtype::U8 => Ok(to::<u8>(inner)),
+        Dtype::I8 => Ok(to::<i8>(inner)),
+        other => Err(no_kernel_for(other)),
+    }
+}
+
+fn scales<'m, Q: Plain + Number>(io: &Io<'m>, inner: usize) -> Scales<'m, Q> {
+    Scales { scales: io.read(1), zeros: io.optional(2), inner }
+}
+
+fn to<Q: Plain + Number>(inner: usize) -> Built {
+    Built::one(3, 1, move |io| {
+        let scales = scales::<Q>(io, inner);
+        if io.is_in_place(0) {
+            let count = |bytes: &[u8]| bytes.len() / <f32 as Element>::BYTES;
+            within(io.write_bytes(0), count, |element, x: f32| scales.quantized(element, x));
+        } else {
+            quantize::quantize(&scales, io.read(0), io.write(0));
+        }
+        Ok(())
+    })
+}
+
+/// Converts elements where they are, in ascending order, to others that are not wider.
+fn within<T: Element, U: Element>(
+    bytes: &mut [u8],
+    count: impl Fn(&[u8]) -> usize,
+    convert: impl Fn(usize, T) -> U,
+) {
+    for element in 0..count(bytes) {
+        let converted = convert(element, T::read(&bytes[element * T::BYTES..]));
+        converted.write(&mut bytes[element * U::BYTES..]);
+    }
+}
+
+/// `x, scale, zero?`.
+pub(super) fn dequantize(at: &At<'_>, quantization: Quantization) -> Result<Built, Lack> {
+    at.only_f32(&[1])?;
+    let inner = inner(at, quantization)?;
+    if at.result_dtype(0)? != Dtype::F32 {
+        return Err(no_kernel_for(at.result_dtype(0)?));
+    }
+    match at.dtype(0)? {
+        Dtype::U8 => Ok(from::<u8>(inner)),
+        Dtype::I8 => Ok(from::<i8>(inner)),
+        Dtype::I32 => Ok(from::<i32>(inner)),
+        other => Err(no_kernel_for(other)),
+    }
+}
+
+fn from<Q: Plain + Number>(inner: usize) -> Built {
+    Built::one(3, 1, move |io| {
+        let scales = scales::<Q>(io, inner);
+        if io.is_in_place(0) {
+            let count = |bytes: &[u8]| bytes.len() / Q::BYTES;
+            within(io.write_bytes(0), count, |element, x: Q| scales.real(element, x));
+        } else {
+            quantize::dequantize(&scales, io.read(0), io.write(0));
+        }
+        Ok(())
+    })
+}
+
+/// `x` to `y: u8, scale, zero`.
+pub(super) fn dynamic(at: &At<'_>) -> Result<Built, Lack> {
+    at.only_f32(&[0])?;
+    if !(at.wants(0) && at.wants(1) && at.wants(2)) {
+        return Err("no kernel that makes less than all results".to_owned());
+    }
+    Ok(Built::one(1, 3, |io| {
+        let (y, in_place) = (io.write_bytes(0), io.is_in_place(0));
+        let (scale, zero) = quantize::fitting(if in_place { elements(y) } else { io.read(0) });
+        (io.write(1)[0], io.write(2)[0]) = (scale, zero);
+        let (scale, zero) = ([scale], [zero]);
+        let scales = Scales { scales: &scale, zeros: Some(&zero), inner: 1 };
+        if in_place {
+            let count = |bytes: &[u8]| bytes.len() / <f32 as Element>::BYTES;
+            within(y, count, |element, x: f32| scales.quantized(element, x));
+        } else {
+            quantize::quantize(&scales, io.read(0), y);
+        }
+        Ok(())
+    }))
+}
+
+/// `a, b, zero a?, zero b?` to `i32`.
+pub(super) fn matmul_integer(at: &At<'_>) -> Result<Built, Lack> {
+    let stack = Stack::new(&at.dims(0)?, &at.dims(1)?).ok_or("matrices that do not fit")?;
+    match (at.dtype(0)?, at.dtype(1)?) {
+        (Dtype::U8, Dtype::U8) => Ok(products::<u8, u8>(stack)),
+        (Dtype::U8, Dtype::I8) => Ok(products::<u8, i8>(stack)),
+        (Dtype::I8, Dtype::U8) => Ok(products::<i8, u8>(stack)),
+        (Dtype::I8, Dtype::I8) => Ok(products::<i8, i8>(stack)),
+        (a, b) => Err(format!("no kernel for {a} by {b}")),
+    }
+}
+
+fn products<A: Plain + Number, B: Plain + Number>(stack: Stack) -> Built {
+    let (m, n, k) = (stack.shape.m, stack.shape.n, stack.shape.k);
+    Built::one(4, 1, move |io| {
+        let (a, b): (&[A], &[B]) = (io.read(0), io.read(1));
+        let zeros = (io.optional(2).unwrap_or_default(), io.optional(3).unwrap_or_default());
+        for (at, c) in io.write(0).chunks_exact_mut((m * n).max(1)).enumerate() {
+            let (a_at, b_at) = stack.operands(at);
+            let (a, b) = (&a[a_at * m * k..][..m * k], &b[b_at * k * n..][..k * n]);
+            quantize::matmul_integer((m, n, k), (a, zeros.0), (b, zeros.1), c);
+        }
+        Ok(())
+    })
+}

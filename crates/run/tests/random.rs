@@ -1,0 +1,79 @@
+//! Random models of all operators, planned in several ways and run in poisoned arenas: bit for bit what they compute
+//! with every tensor apart.
+
+#[allow(
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    clippy::if_same_then_else,
+    clippy::needless_pass_by_value,
+    clippy::single_match_else,
+    clippy::branches_sharing_code,
+    clippy::same_functions_in_if_condition,
+    unreachable_pub,
+    dead_code,
+    reason = "small random numbers, as sizes and as attributes that count from either end"
+)]
+#[path = "../../onnx/tests/execution/generator/mod.rs"]
+mod generator;
+
+use generator::Generator;
+use plimsoll_graph::Preset;
+use plimsoll_onnx::read_with_weights;
+use plimsoll_onnx::testing::encode;
+use plimsoll_run::{Options, SeededWeights, Session, SessionError, check, compare, random_inputs};
+
+/// The ways in which every model is planned.
+fn ways() -> Vec<(&'static str, Options)> {
+    let mut copies = Options::quick();
+    copies.tries.join = false;
+    let mut views = Options::quick();
+    views.lowering.kernels.preset = Preset::Views;
+    vec![
+        ("best", Options::default()),
+        ("rules", Options::quick()),
+        ("copies", copies),
+        ("views", views),
+    ]
+}
+
+/// How a model fared.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    /// It ran, in every way.
+    Ran,
+    /// A node has no kernel, or its shape depends on data.
+    Refused,
+    /// An index was beyond its axis, apart too.
+    OutOfRange,
+}
+
+fn outcome(seed: u64) -> Outcome {
+    let (proto, _) = Generator::model(seed);
+    let (model, weights) = read_with_weights(encode(&proto)).unwrap();
+    let weights = SeededWeights::new(&model, &weights, seed);
+    for (way, options) in ways() {
+        let session = match Session::new(&model, &weights, &options) {
+            Ok(session) => session,
+            Err(SessionError::Missing(_) | SessionError::Plan(_)) => return Outcome::Refused,
+            Err(SessionError::Static(_)) => return Outcome::OutOfRange,
+            Err(error) => panic!("seed {seed}, {way}: {error}"),
+        };
+        let inputs = random_inputs(seed, session.inputs());
+        let (_, difference) = match compare(&model, &weights, &inputs, &options) {
+            Ok(compared) => compared,
+            Err(SessionError::Static(_)) => return Outcome::OutOfRange,
+            Err(error) => panic!("seed {seed}, {way}: {error}"),
+        };
+        assert_eq!(difference, None, "seed {seed}, {way}");
+        let checked = check(&model, &weights, &inputs, &options).unwrap();
+        assert!(checked.is_ok(), "seed {seed}, {way}: {}", checked.unwrap_err());
+    }
+    Outcome::Ran
+}
+
+#[test]
+fn random_models_compute_the_same_in_every_plan() {
+    let outcomes: Vec<Outcome> = (0..200).map(outcome).collect();
+    let ran = outcomes.iter().filter(|outcome| **outcome == Outcome::Ran).count();
+    assert!(ran >= 60, "{ran} of {} ran", outcomes.len());
+}
