@@ -88,6 +88,9 @@ def random_input(rng, details):
     if dtype.kind == "b":
         return rng.integers(0, 2, shape).astype(dtype)
     info = numpy.iinfo(dtype)
+    if dtype.itemsize > 2:
+        # Counts and indices: some models count up to them, or down from them.
+        return rng.integers(max(info.min, -100), 100, shape, dtype=dtype)
     return rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
 
 
