@@ -61,6 +61,8 @@ pub(crate) struct Along<'m> {
     pub(crate) makers: Vec<Option<usize>>,
     /// By tensor, the nodes that read it.
     pub(crate) readers: Vec<Vec<usize>>,
+    /// By node, who reads the rows that it reads later than it could, and does not depend on it.
+    pub(crate) companions: Vec<Vec<(TensorId, usize)>>,
     /// By node.
     pub(crate) multiply_adds: Vec<u64>,
     /// The nodes that run, in an order in which they can.
@@ -85,6 +87,7 @@ impl<'m> Along<'m> {
                 .iter()
                 .map(|node| node_multiply_adds(node, facts, statics))
                 .collect(),
+            companions: vec![Vec::new(); nodes.len()],
             order: Vec::new(),
             model,
             facts,
@@ -99,6 +102,9 @@ impl<'m> Along<'m> {
         }
         for node in along.order.clone() {
             along.follow(node);
+        }
+        for node in along.order.clone() {
+            along.companions[node] = along.companions_of(node);
         }
         along
     }
@@ -137,6 +143,50 @@ impl<'m> Along<'m> {
         self.axes[tensor.index()]
     }
 
+    /// Who else reads the rows that a node reads, but only when all of them have been there once, and does not
+    /// depend on the node.
+    fn companions_of(&self, node: usize) -> Vec<(TensorId, usize)> {
+        let by_rows = self.operands(node).into_iter().filter(|(_, by_rows)| *by_rows);
+        let shared = by_rows.filter(|(operand, _)| self.readers[operand.index()].len() > 1);
+        let mut companions = Vec::new();
+        for (operand, _) in shared {
+            let late = self.behind_a_barrier(operand);
+            if !late[node] && late.contains(&true) {
+                let dependent = self.dependent_on(&[node]);
+                let readers = self.readers[operand.index()].iter().copied();
+                let readers = readers.filter(|reader| late[*reader] && !dependent[*reader]);
+                companions.extend(readers.map(|reader| (operand, reader)));
+            }
+        }
+        companions
+    }
+
+    /// By node, whether it depends on something that needs all rows of a tensor first.
+    fn behind_a_barrier(&self, tensor: TensorId) -> Vec<bool> {
+        let readers = &self.readers[tensor.index()];
+        let dependent = self.dependent_on(readers);
+        let is_barrier = |node: &usize| !matches!(self.courses[*node], Course::Rows { .. });
+        let touched = |node: &usize| dependent[*node] || readers.contains(node);
+        let barriers: Vec<usize> =
+            self.order.iter().copied().filter(touched).filter(is_barrier).collect();
+        self.dependent_on(&barriers)
+    }
+
+    /// By node, whether it depends on one of these.
+    fn dependent_on(&self, nodes: &[usize]) -> Vec<bool> {
+        let (mut dependent, mut open) = (vec![false; self.courses.len()], nodes.to_vec());
+        while let Some(node) = open.pop() {
+            for made in self.model.body.nodes[node].outputs.iter().flatten() {
+                for reader in &self.readers[made.index()] {
+                    if !std::mem::replace(&mut dependent[*reader], true) {
+                        open.push(*reader);
+                    }
+                }
+            }
+        }
+        dependent
+    }
+
     /// Images that come from outside have their rows behind batch and channels.
     fn seed(&mut self, tensor: TensorId, rank: usize) {
         let dims = self.dims(tensor).filter(|dims| dims.len() >= rank && dims[2] > 1);
@@ -171,6 +221,7 @@ impl<'m> Along<'m> {
     }
 
     /// How a node goes along rows, and the axis of its outputs; `None` if it runs whole.
+    #[allow(clippy::too_many_lines, reason = "one line for each operator")]
     fn course(&self, node: &ModelNode) -> Option<Found> {
         if node.outputs.iter().flatten().any(|made| self.dims(*made).is_none()) {
             return None;
@@ -229,7 +280,81 @@ impl<'m> Along<'m> {
             Operator::MatMul => self.product(node),
             Operator::GlobalPool(pooling) => self.pooled(node, *pooling),
             Operator::Reduce(reduce) => self.reduced(node, reduce.function, reduce.keep_dims),
-            _ => None,
+            Operator::CastLike(_)
+            | Operator::BitCast(_)
+            | Operator::Quantize(_)
+            | Operator::Dequantize(_)
+            | Operator::DynamicQuantize
+            | Operator::QuantizedUnary(_)
+            | Operator::Dropout
+            | Operator::Fill { .. }
+            | Operator::Range
+            | Operator::EyeLike { .. }
+            | Operator::Random { .. }
+            | Operator::RandomLike(_)
+            | Operator::Bernoulli { .. }
+            | Operator::Multinomial { .. }
+            | Operator::SignalWindow(_)
+            | Operator::Shape { .. }
+            | Operator::Size
+            | Operator::Flatten { .. }
+            | Operator::Expand
+            | Operator::Tile
+            | Operator::CenterCropPad(_)
+            | Operator::DepthToSpace { .. }
+            | Operator::SpaceToDepth { .. }
+            | Operator::ReverseSequence { .. }
+            | Operator::Trilu { .. }
+            | Operator::Gather { .. }
+            | Operator::GatherElements { .. }
+            | Operator::GatherNd { .. }
+            | Operator::ScatterElements { .. }
+            | Operator::ScatterNd(_)
+            | Operator::TensorScatter { .. }
+            | Operator::OneHot { .. }
+            | Operator::NonZero
+            | Operator::Compress { .. }
+            | Operator::Unique { .. }
+            | Operator::TopK { .. }
+            | Operator::NonMaxSuppression { .. }
+            | Operator::FusedMatMul(_)
+            | Operator::DynamicQuantizedMatMul
+            | Operator::MatMulInteger
+            | Operator::QuantizedMatMul
+            | Operator::Gemm(_)
+            | Operator::FusedGemm { .. }
+            | Operator::Einsum { .. }
+            | Operator::FusedConv(_)
+            | Operator::ConvInteger(_)
+            | Operator::QuantizedConv(_)
+            | Operator::DeformConv { .. }
+            | Operator::CausalConv(_)
+            | Operator::QuantizedPool(_)
+            | Operator::QuantizedGlobalPool(_)
+            | Operator::MaxUnpool(_)
+            | Operator::Col2Im(_)
+            | Operator::RoiAlign(_)
+            | Operator::MaxRoiPool { .. }
+            | Operator::GridSample(_)
+            | Operator::AffineGrid { .. }
+            | Operator::ArgReduce(_)
+            | Operator::Cumulate(_)
+            | Operator::BatchNorm(_)
+            | Operator::LayerNorm(_)
+            | Operator::Norm(_)
+            | Operator::SkipNorm(_)
+            | Operator::Recurrent(_)
+            | Operator::Attention(_)
+            | Operator::RotaryEmbedding(_)
+            | Operator::Fourier { .. }
+            | Operator::ShortFourier { .. }
+            | Operator::MelWeights(_)
+            | Operator::Loss(_)
+            | Operator::Det
+            | Operator::If(_)
+            | Operator::Loop(_)
+            | Operator::Scan(_)
+            | Operator::Custom(_) => None,
         }
     }
 

@@ -7,7 +7,7 @@ use plimsoll_model::{Bindings, Inferred, Model, infer};
 
 use crate::along::Along;
 use crate::flow::{Recipe, Segment, flow};
-use crate::frontier::{Applied, FitError, FitOptions, Frontier, Way};
+use crate::frontier::{Applied, FitError, FitOptions, Frontier, Goal, Way};
 use crate::norms::written_out;
 use crate::planned::planned;
 use crate::recipes::recipes;
@@ -40,9 +40,20 @@ pub fn fit(
             let rewritten = flow(&along, &recipe).from_source_of(&variant);
             let ways = applied(&recipe, &variant);
             frontier.add(planned(rewritten, bindings, options, ways)?);
+            if is_reached(&frontier, options.goal) {
+                return Ok(frontier);
+            }
         }
     }
     Ok(frontier)
+}
+
+/// Whether no later candidate is asked for: what comes has more arithmetic.
+fn is_reached(frontier: &Frontier, goal: Goal) -> bool {
+    match goal {
+        Goal::Budget(bytes) => frontier.within(bytes).is_some(),
+        Goal::MostArithmetic { .. } | Goal::Frontier => false,
+    }
 }
 
 /// What a recipe for a variant of a model does otherwise than the model.

@@ -127,6 +127,8 @@ struct Flow<'a> {
     driver: Option<TensorId>,
     /// How many rows of the driver may be read by now.
     allowance: u64,
+    /// Whether nodes wait for those that read the same rows.
+    waits: bool,
     /// What has been computed so far.
     multiply_adds: u64,
     /// Bounds of slices by their numbers, which many have in common.
@@ -163,6 +165,7 @@ impl<'a> Flow<'a> {
             driven: vec![false; nodes],
             driver: None,
             allowance: 0,
+            waits: true,
             multiply_adds: 0,
             ints: BTreeMap::new(),
             along,
@@ -280,6 +283,7 @@ impl<'a> Flow<'a> {
             }
         }
         self.choose_driver(segment);
+        self.waits = true;
         let rows =
             self.driver.and_then(|driver| self.along.axis(driver)).map_or(0, |axis| axis.rows);
         for step in 1.. {
@@ -288,9 +292,11 @@ impl<'a> Flow<'a> {
             for node in &segment.nodes {
                 moved |= self.driven[*node] && self.advance(*node);
             }
-            if !moved && self.allowance == rows {
+            if !moved && self.allowance == rows && !self.waits {
                 break;
             }
+            // If all wait for each other, one step goes on without.
+            self.waits = moved;
         }
         for node in &segment.nodes {
             self.finish(*node);
@@ -395,10 +401,21 @@ impl<'a> Flow<'a> {
             }
         };
         let to = to.min(from + share);
+        let to = if self.waits && self.is_ahead(node) { from } else { to };
         if to > from && !self.compute_in_parts(node) {
             self.compute(node, from..to);
         }
         to > from
+    }
+
+    /// Whether a node is far ahead of others that read the same rows: going on would let go of nothing.
+    fn is_ahead(&self, node: usize) -> bool {
+        let slack = 16.max(4 * self.share(node));
+        self.along.companions[node].iter().any(|(operand, other)| {
+            let inside = self.driven[*other] && !self.is_again(*other);
+            let behind = self.read_from(*other, *operand).saturating_add(slack);
+            inside && behind < self.read_from(node, *operand)
+        })
     }
 
     /// Computes a chain in parts of its channels, if it begins with the node and this segment is one step.

@@ -12,7 +12,7 @@ use crate::search::{Restart, Searched, parts_of};
 const PARTS: [u64; 2] = [1, 8];
 
 /// How many nodes all trials of a search make at most.
-const WORK: u64 = 4_000_000;
+const WORK: u64 = 12_000_000;
 
 /// The most nodes that are computed once more for one tensor.
 const MOST_RESTARTED: usize = 8;

@@ -79,25 +79,45 @@ impl Searched<'_> {
         if to == from + 1 {
             steps.insert(0, 1);
         }
-        for steps in steps {
-            for flowed in [false, true] {
-                let Some(way) = ways[from][usize::from(flowed)].clone() else { continue };
-                let is_flow = steps > 1;
-                let known = ways[to].iter().flatten().map(|way| way.cost.0).min();
-                if known.is_some_and(|known| way.cost.0 >= known && is_flow) || self.work == 0 {
-                    continue;
-                }
-                let size = (cuts[to] - cuts[from]) as u64 * steps;
-                self.work = self.work.saturating_sub(size + 100);
-                let recipe = self.alone(cuts[from], cuts[to], steps);
-                let Trial { peak, .. } = trial(self.along, &recipe, 1, flowed);
-                let cost = (way.cost.0.max(peak), way.cost.1 + size);
-                let slot = &mut ways[to][usize::from(is_flow)];
-                if slot.as_ref().is_none_or(|slot| cost < slot.cost) {
-                    *slot = Some(Arrival { cost, from: (from, flowed, steps) });
+        for flowed in [true, false] {
+            let Some(way) = ways[from][usize::from(flowed)].clone() else { continue };
+            // What comes in pieces is no worse.
+            let in_pieces = ways[from][1].as_ref().map_or(u64::MAX, |way| way.cost.0);
+            if !flowed && in_pieces <= way.cost.0 && to > from + 1 {
+                continue;
+            }
+            for steps in &steps {
+                if self.try_segment(cuts, (from, to), (&way, flowed), *steps, ways) {
+                    break;
                 }
             }
         }
+    }
+
+    /// Tries the segment between two cuts in so many steps. Whether more steps cannot be better.
+    fn try_segment(
+        &mut self,
+        cuts: &[usize],
+        (from, to): (usize, usize),
+        (way, flowed): (&Arrival, bool),
+        steps: u64,
+        ways: &mut [[Option<Arrival>; 2]],
+    ) -> bool {
+        let is_flow = steps > 1;
+        let known = ways[to].iter().flatten().map(|way| way.cost.0).min();
+        if is_flow && (known.is_some_and(|known| way.cost.0 >= known) || self.work == 0) {
+            return true;
+        }
+        let size = (cuts[to] - cuts[from]) as u64 * steps;
+        self.work = self.work.saturating_sub(size + 100);
+        let recipe = self.alone(cuts[from], cuts[to], steps);
+        let Trial { peak, .. } = trial(self.along, &recipe, 1, flowed);
+        let cost = (way.cost.0.max(peak), way.cost.1 + size);
+        let slot = &mut ways[to][usize::from(is_flow)];
+        if slot.as_ref().is_none_or(|slot| cost < slot.cost) {
+            *slot = Some(Arrival { cost, from: (from, flowed, steps) });
+        }
+        is_flow && peak <= way.cost.0
     }
 
     /// A recipe in which one segment has so many steps.

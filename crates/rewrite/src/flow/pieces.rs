@@ -244,7 +244,7 @@ impl Flow<'_> {
     }
 
     /// The first row of a tensor that a reader still needs.
-    fn read_from(&self, reader: usize, tensor: TensorId) -> u64 {
+    pub(super) fn read_from(&self, reader: usize, tensor: TensorId) -> u64 {
         let node = self.node(reader);
         match &self.along.courses[reader] {
             Course::Rows { lanes } => {

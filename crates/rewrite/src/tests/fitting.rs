@@ -26,9 +26,9 @@ fn bottlenecks() -> Model {
 #[test]
 fn bottlenecks_flow_without_more_arithmetic() {
     let frontier = fitted(&bottlenecks());
-    assert_eq!(frontier.source_arena_bytes, 393_216);
     let point = frontier.at_most(0.0).unwrap();
-    assert_eq!(point.arena_bytes, 63_552);
+    let (before, after) = (frontier.source_arena_bytes, point.arena_bytes);
+    assert!(5 * after <= before, "{before} to {after}");
     assert_eq!(point.multiply_adds, frontier.source_multiply_adds);
     assert!(point.ways.iter().any(|applied| matches!(applied.way, Way::Flow { .. })));
 }
