@@ -144,11 +144,10 @@ pub fn traits(op: &Op) -> OpTraits<'_> {
         Op::Unary => OpTraits { recompute: CheapIfUnary, ..ELEMENTWISE },
         // Limits, scales and biases are read again for every element or row: here, in norms and in
         // quantization.
-        Op::Clamp => OpTraits { scatters: true, ..ELEMENTWISE },
+        Op::Clamp | Op::Variadic => OpTraits { scatters: true, ..ELEMENTWISE },
         Op::Copy => OpTraits { copies: true, ..ELEMENTWISE },
         Op::Binary => OpTraits { in_place: same(&[0, 1]), ..ELEMENTWISE },
         Op::Where => OpTraits { in_place: same(&[1, 2, 0]), ..ELEMENTWISE },
-        Op::Variadic => OpTraits { scatters: true, ..ELEMENTWISE },
         Op::Cast => OpTraits { views: Views::Whole, in_place: InPlace::Narrower, ..ELEMENTWISE },
         Op::Quantize => {
             let in_place = InPlace::Narrower;
