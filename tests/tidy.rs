@@ -360,7 +360,18 @@ const WALLS: [(&str, &[&str]); 12] = [
     ),
     ("rewrite", &["plimsoll", "plimsoll-graph", "plimsoll-model", "plimsoll-pack"]),
     ("run", &["plimsoll", "plimsoll-graph", "plimsoll-kernels", "plimsoll-model"]),
-    ("onnx", &["bytes", "memmap2", "plimsoll", "plimsoll-graph", "plimsoll-model", "prost"]),
+    (
+        "onnx",
+        &[
+            "bytes",
+            "memmap2",
+            "plimsoll",
+            "plimsoll-graph",
+            "plimsoll-model",
+            "plimsoll-rewrite",
+            "prost",
+        ],
+    ),
     ("tflite", &["bytes", "plimsoll", "plimsoll-graph"]),
 ];
 

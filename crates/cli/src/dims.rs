@@ -169,7 +169,7 @@ impl Dims {
     }
 
     /// The symbols that have no single number.
-    fn ranges(&self) -> impl Iterator<Item = &String> {
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = &String> {
         self.symbols.iter().filter(|(_, extent)| extent.lo < extent.hi).map(|(name, _)| name)
     }
 

@@ -21,6 +21,7 @@ mod diff;
 mod dims;
 mod donations;
 mod explain;
+mod fit;
 mod foreign;
 mod input;
 mod kind;
@@ -62,6 +63,8 @@ Examples:
   plimsoll plan net.plim -o plan.json            plan your own
   plimsoll verify net.plim plan.json             verify anybody's plan
   plimsoll explain net.onnx --budget 256KiB      why it is so large, and what would lower it
+  plimsoll fit net.onnx --budget 1MiB -o small.onnx
+                                                 the same model in less memory, for any runtime
   plimsoll compare net.plim                      orders, sharing and packing side by side
   plimsoll run net.onnx --input x=image.npy      run a model in the memory that is planned for it
   plimsoll diff old.json plan.json               what changed from one plan to another
@@ -91,6 +94,7 @@ enum Command {
     Plan(Box<plan::Args>),
     Verify(verify::Args),
     Explain(explain::Args),
+    Fit(Box<fit::Args>),
     Compare(compare::Args),
     Run(run::Args),
     Diff(diff::Args),
@@ -113,6 +117,7 @@ impl Command {
             Command::Plan(args) => plan::run(args),
             Command::Verify(args) => verify::run(args),
             Command::Explain(args) => explain::run(args),
+            Command::Fit(args) => fit::run(args),
             Command::Compare(args) => compare::run(args),
             Command::Run(args) => run::run(args),
             Command::Diff(args) => diff::run(args),

@@ -23,7 +23,7 @@ use plimsoll_graph::{
     ScheduledGraph, Selector, Tries, Width, improve, joined_as_recorded, order_by_names, text,
     topological_order, training_json,
 };
-use plimsoll_model::{Model, Refused};
+use plimsoll_model::{Bindings, Model, Refused};
 use plimsoll_onnx::{OnnxError, OnnxFile};
 use plimsoll_pack::Effort;
 use plimsoll_rewrite::fuse::FusionKind;
@@ -386,6 +386,19 @@ pub(crate) fn search_effort(fast: bool, effort: Effort) -> OrderEffort {
 }
 
 impl Lowering {
+    /// Reads a model that can be rewritten, with its file, and what its dims are bound to.
+    pub(crate) fn model(&self, source: &Source) -> Result<(Model, OnnxFile, Bindings)> {
+        match read(source)? {
+            Read::Graph(_) | Read::Tflite(_) => {
+                bail!("{source}: only ONNX models can be fitted")
+            }
+            Read::Model(..) if self.dims.ranges().next().is_some() => {
+                bail!("{source}: a model is fitted for one size of each dim, not for a range")
+            }
+            Read::Model(model, file) => Ok((model, file, self.dims.largest())),
+        }
+    }
+
     /// Reads a model, and finds its shapes.
     pub(crate) fn load(&self, source: &Source) -> Result<Loaded> {
         let kernels = self.options().kernels;
@@ -510,7 +523,8 @@ impl Lowering {
         lowered.map_err(|error| self.blamed(&error, source))
     }
 
-    fn options(&self) -> LoweringOptions {
+    /// What is said of widths, sizes and kernels.
+    pub(crate) fn options(&self) -> LoweringOptions {
         let mut options = LoweringOptions::default();
         options.width = self.width;
         options.sizes = self.sizes.clone();

@@ -53,15 +53,19 @@ pub(crate) fn annotated(
 
 /// Says so if the weights will not be found from where the file is written.
 pub(crate) fn tell_folder(noted: &Annotated, source: &Source, output: Option<&Path>) {
-    let is_elsewhere = match (source, output) {
-        (Source::File(input), Some(output)) => folder(input) != folder(output),
-        (Source::Sample | Source::Stdin | Source::Memory(_), _) | (_, None) => true,
-    };
-    if is_elsewhere && noted.has_external_data() {
+    if !is_beside(source, output) && noted.has_external_data() {
         output::note(&format!(
             "{source}: its weights are in other files, and are looked for in the folder of the \
              model; the one with notes has to be in the same"
         ));
+    }
+}
+
+/// Whether a file is written to the folder of the model.
+pub(crate) fn is_beside(source: &Source, output: Option<&Path>) -> bool {
+    match (source, output) {
+        (Source::File(input), Some(output)) => folder(input) == folder(output),
+        (Source::Sample | Source::Stdin | Source::Memory(_), _) | (_, None) => false,
     }
 }
 

@@ -212,6 +212,7 @@ fn every_command_has_a_manual_page() {
         "-completions",
         "-diff",
         "-explain",
+        "-fit",
         "-man",
         "-plan",
         "-solve",

@@ -20,6 +20,7 @@ use crate::error::{Malformed, OnnxError};
 use crate::file::OnnxFile;
 use crate::origin::{Origins, Path};
 use crate::wire::{Content, Pieces, fields, last_bytes, push_bytes};
+use crate::write::SOURCE;
 use crate::{LIMITS, Wanted, read_within};
 
 /// What the keys of our notes begin with.
@@ -253,7 +254,9 @@ impl Splicer<'_> {
     /// Whether an entry is a note of ours.
     fn is_ours(&self, range: Range<usize>) -> Result<bool, Malformed> {
         let key = last_bytes(self.bytes, range, 1)?;
-        Ok(key.is_some_and(|key| self.bytes[key].starts_with(OURS.as_bytes())))
+        let key = key.map(|key| &self.bytes[key]);
+        // Where nodes come from is no note of a plan.
+        Ok(key.is_some_and(|key| key.starts_with(OURS.as_bytes()) && key != SOURCE.as_bytes()))
     }
 }
 

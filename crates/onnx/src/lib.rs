@@ -1,4 +1,4 @@
-//! Reads ONNX models.
+//! Reads ONNX models, and writes what became of them.
 //!
 //! [`load`] makes a [`Model`] of a file, [`read`] of bytes. Weights are never touched, however
 //! large: they are gone past, and of the data only the small tensors are read that shapes are
@@ -43,6 +43,7 @@ mod value;
 mod weight;
 mod weights;
 mod wire;
+mod write;
 
 use std::path::Path;
 
@@ -59,6 +60,7 @@ use crate::reader::{Around, Reader, Versions, functions};
 use crate::weight::Memory;
 pub use crate::weights::OnnxWeights;
 use crate::weights::Sources;
+pub use crate::write::Written;
 
 /// How many bytes reading may take.
 #[derive(Clone, Copy)]

@@ -1,4 +1,5 @@
-//! Where the tensors of a model come from: which name of which graph of the file each is.
+//! Where the tensors and nodes of a model come from: which name of which graph of the file each tensor is, and which
+//! node of the file's own graph a node.
 
 use std::collections::HashMap;
 
@@ -12,6 +13,8 @@ pub(crate) type Path = Vec<(usize, String)>;
 #[derive(Default)]
 pub(crate) struct Origins {
     graphs: HashMap<Path, HashMap<String, TensorId>>,
+    /// For every node of the model's own graph that of the file's. The nodes of a function have that of its call.
+    nodes: Vec<usize>,
     /// The graph that is read.
     at: Path,
 }
@@ -33,9 +36,26 @@ impl Origins {
         self.graphs.insert(self.at.clone(), names);
     }
 
+    /// Says which node of the graph that is read made the newest of so many nodes.
+    pub(crate) fn made(&mut self, by: usize, nodes: usize) {
+        if self.at.is_empty() {
+            self.nodes.resize(nodes, by);
+        }
+    }
+
+    /// For every node of the model's own graph the node of the file's.
+    pub(crate) fn nodes(&self) -> &[usize] {
+        &self.nodes
+    }
+
     /// The names of a graph; `None` for one that was not read.
     pub(crate) fn graph(&self, path: &Path) -> Option<&HashMap<String, TensorId>> {
         self.graphs.get(path)
+    }
+
+    /// Every name of every graph that was read.
+    pub(crate) fn all_names(&self) -> impl Iterator<Item = &str> {
+        self.graphs.values().flat_map(|names| names.keys().map(String::as_str))
     }
 
     /// What each tensor is called in the file.

@@ -248,6 +248,9 @@ impl<'m> Reader<'m> {
             made = others;
             let read = self.node(index, proto, results(proto, own), scope, around, nodes);
             read.map_err(|stop| stop.at(index, proto))?;
+            if let Some(origins) = &mut self.origins {
+                origins.made(index, nodes.len());
+            }
         }
         Ok(())
     }

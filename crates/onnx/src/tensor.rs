@@ -256,7 +256,7 @@ fn signed(word: u64, bits: u32) -> i64 {
 }
 
 /// A number of 16 bits, 5 of them for the exponent.
-fn half(bits: u16) -> f64 {
+pub(crate) fn half(bits: u16) -> f64 {
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
     let exponent = i32::from(bits >> 10 & 0x1f);
     let fraction = f64::from(bits & 0x3ff) / 1024.0;

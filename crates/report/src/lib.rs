@@ -1,7 +1,7 @@
 //! Plans for people, tools and devices.
 //!
 //! Reports for people, as text, JSON, SVG and pages: of packings ([`PackingReport`]), plans ([`PlanReport`]),
-//! explanations and advice ([`ExplainReport`]), comparisons, and differences. Text holds escape sequences for
+//! explanations and advice ([`ExplainReport`]), what fitting found ([`FrontierReport`]), comparisons, and differences. Text holds escape sequences for
 //! colours; who writes to no terminal strips them.
 //!
 //! A plan as a page to walk through, as TSV and as a trace of live ranges; as C and Rust for firmware,
@@ -16,6 +16,7 @@ mod comparison;
 mod device;
 pub mod diff;
 mod explain;
+mod frontier;
 mod map;
 mod moment;
 mod optimal;
@@ -35,6 +36,7 @@ pub use c_header::{BadSymbolPrefix, SymbolPrefix, write_c_header};
 pub use chrome_trace::write_chrome_trace;
 pub use comparison::{Comparison, Row};
 pub use explain::ExplainReport;
+pub use frontier::{FrontierPoint, FrontierReport, Region, Wanted};
 pub use map::{Packing, write_map, write_packing_map};
 pub use origin::Origin;
 pub use packing::{PackingReport, SOLUTION_FORMAT, Timing};

@@ -9,6 +9,7 @@ use crate::along::Along;
 use crate::flow::{Recipe, Segment, flow};
 use crate::frontier::{Applied, FitError, FitOptions, Frontier, Goal, Way};
 use crate::norms::written_out;
+use crate::parts::points;
 use crate::planned::planned;
 use crate::recipes::recipes;
 use crate::rewritten::Rewritten;
@@ -37,12 +38,20 @@ pub fn fit(
                 return Ok(frontier);
             }
             work -= 1;
-            let rewritten = flow(&along, &recipe).from_source_of(&variant);
+            let rewritten = flow(&along, &recipe).traced_through(&variant);
             let ways = applied(&recipe, &variant);
             frontier.add(planned(rewritten, bindings, options, ways)?);
             if is_reached(&frontier, options.goal) {
                 return Ok(frontier);
             }
+        }
+    }
+    // Where rows flow, little is left for parts.
+    let source = frontier.at_most(0.0).filter(|point| point.ways.is_empty()).cloned();
+    if let Some(smallest) = source {
+        let plan = |rewritten, ways| planned(rewritten, bindings, options, ways);
+        for point in points(&smallest, bindings, pulse, plan)? {
+            frontier.add(point);
         }
     }
     Ok(frontier)

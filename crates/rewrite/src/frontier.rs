@@ -61,6 +61,11 @@ pub enum Way {
     },
     /// Once more, where it is needed again.
     Again,
+    /// In parts along an axis that nothing mixes: tokens, heads, batches.
+    Parts {
+        /// How many parts there are.
+        parts: u64,
+    },
 }
 
 impl Way {
@@ -71,6 +76,18 @@ impl Way {
             Way::Flow { .. } => "flow",
             Way::Channels { .. } => "channels",
             Way::Again => "again",
+            Way::Parts { .. } => "parts",
+        }
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Way::Flow { steps } => write!(f, "in {steps} steps of rows"),
+            Way::Channels { parts } => write!(f, "in {parts} parts of channels, added up"),
+            Way::Again => f.write_str("once more, where it is needed again"),
+            Way::Parts { parts } => write!(f, "in {parts} parts"),
         }
     }
 }

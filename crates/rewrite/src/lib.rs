@@ -14,6 +14,7 @@ mod flow;
 mod frontier;
 pub mod fuse;
 mod norms;
+mod parts;
 mod planned;
 mod recipes;
 mod rewritten;

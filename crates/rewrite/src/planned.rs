@@ -9,6 +9,7 @@ use plimsoll_model::{Bindings, Model, infer};
 use crate::count::multiply_adds;
 use crate::frontier::{Applied, FitError, FitOptions, Point};
 use crate::rewritten::Rewritten;
+use crate::stored_parts::with_parts_stored;
 
 /// Plans a rewritten model as `plan` does, and puts its nodes in the order of the plan.
 pub(crate) fn planned(
@@ -17,8 +18,9 @@ pub(crate) fn planned(
     options: &FitOptions,
     ways: Vec<Applied>,
 ) -> Result<Point, FitError> {
-    let inferred = infer(&rewritten.model, bindings)?;
-    let multiply_adds = multiply_adds(&rewritten.model, &inferred.facts, &inferred.statics);
+    let model = with_parts_stored(&rewritten);
+    let inferred = infer(&model, bindings)?;
+    let multiply_adds = multiply_adds(&model, &inferred.facts, &inferred.statics);
     let mut case = Case::new(inferred.graph);
     case.lowering = options.lowering.clone();
     case.options = options.options.clone();

@@ -27,7 +27,7 @@ impl Rewritten {
     }
 
     /// The same model with the source that its source was made from.
-    pub(crate) fn from_source_of(mut self, source: &Rewritten) -> Self {
+    pub(crate) fn traced_through(mut self, source: &Rewritten) -> Self {
         for node in &mut self.sources {
             *node = node.and_then(|node| source.sources[node]);
         }

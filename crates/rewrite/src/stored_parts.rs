@@ -12,7 +12,7 @@ use plimsoll_model::{Axis, Content, Model, ModelNode, Operator, Origin, Tensor, 
 use crate::rewritten::Rewritten;
 
 /// A block of a stored tensor.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StoredPart {
     /// The stored tensor.
     pub weight: TensorId,
@@ -79,13 +79,13 @@ fn part(
     };
     let mut list = || ints(model, operands.next().flatten()?);
     let (starts, ends) = (list()?, list()?);
-    let axes = list().unwrap_or_else(|| (0..starts.len() as i64).collect());
+    let along = list().unwrap_or_else(|| (0..starts.len().cast_signed() as i64).collect());
     let has_steps = list().is_some_and(|steps| steps.iter().any(|step| *step != 1));
-    if has_steps || starts.len() != ends.len() || starts.len() != axes.len() {
+    if has_steps || starts.len() != ends.len() || starts.len() != along.len() {
         return None;
     }
-    for ((start, end), axis) in starts.into_iter().zip(ends).zip(axes) {
-        let rank = part.dims.len() as i64;
+    for ((start, end), axis) in starts.into_iter().zip(ends).zip(along) {
+        let rank = part.dims.len().cast_signed() as i64;
         let axis = usize::try_from(if axis < 0 { axis + rank } else { axis }).ok()?;
         let length = *part.dims.get(axis)?;
         let (start, end) = (bound(start, length), bound(end, length));

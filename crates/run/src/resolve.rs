@@ -76,7 +76,7 @@ impl<'a> Resolver<'a> {
             tensors,
             inputs: Shelf::default(),
             constants: Shelf::default(),
-            guards: guards(&model.body, &inferred.facts),
+            guards: guards(model, inferred),
         };
         for input in &model.body.inputs {
             if let Some(value) = inferred.values[input.index()] {

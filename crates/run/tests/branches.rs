@@ -49,6 +49,23 @@ fn the_branch_that_is_taken_is_handed_on() {
     near(run(false, [1, 0]).unwrap(), [e, 1.0]);
 }
 
+/// A branch whose shapes do not fit cannot run: the other one is taken, whatever the condition is.
+#[test]
+fn a_branch_that_cannot_run_is_never_asked_for() {
+    let mut proto = choosing();
+    let otherwise = &mut proto.graph.as_mut().unwrap().node[0].attribute[1];
+    let picked = vec![node("pick", "MatMul", &["x", "three"], &["picked"])];
+    let mut body = graph(Vec::new(), vec![value("picked", F32, &[2])], picked);
+    body.initializer.push(plimsoll_onnx::testing::stored("three", F32, &[3], vec![0; 12]));
+    otherwise.g = Some(Box::new(body));
+    let (model, weights) = plimsoll_onnx::read_with_weights(encode(&proto)).unwrap();
+    for condition in [true, false] {
+        let found = outputs(&model, &weights, &inputs(condition, [0, 0]), &Options::default());
+        let found = found.unwrap()["y"].to_f32().unwrap();
+        assert!((found[1] - (-1f32).exp()).abs() < 1e-6, "{found:?}");
+    }
+}
+
 #[test]
 fn the_other_one_does_not_run() {
     // An index beyond the axis is an error, but only where somebody asks for it.

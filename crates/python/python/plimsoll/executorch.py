@@ -59,7 +59,7 @@ IN_PLACE_OF_FIRST = frozenset({"aten::_native_batch_norm_legit_no_training"})
 
 def planner(
     in_place: bool = True,
-    effort: str = "default",
+    effort: Any = "default",
     limits: Optional[Mapping[int, Union[int, str]]] = None,
     hints: bool = True,
 ) -> "Planner":
@@ -107,7 +107,7 @@ class Planner:
     __name__ = "plimsoll"
 
     def __init__(
-        self, in_place: bool, effort: str, limits: dict[int, Union[int, str]], hints: bool
+        self, in_place: bool, effort: Any, limits: dict[int, Union[int, str]], hints: bool
     ) -> None:
         self.in_place, self.effort, self.limits, self.hints = in_place, effort, limits, hints
         #: One for each graph and mem_id, in the order of planning: to be asked, saved and shown.
@@ -173,7 +173,7 @@ class _Graph:
         else:
             view = {}
         is_state = root in state and not view
-        role = "param" if is_state else "input" if root in inputs and not view else "temporary"
+        role: Any = "param" if is_state else "input" if root in inputs and not view else "temporary"
         self.values[root] = self.program.add_value(
             root.allocated_memory,
             name=owners.get(root, "spec"),
@@ -209,7 +209,7 @@ class _Graph:
         if output is not None and taken is not None and output != taken and _is_like(made, read):
             self.program.may_overwrite(step, output, taken)
 
-    def plan(self, alignment: int, effort: str, limit: Any, beside: int) -> Plan:
+    def plan(self, alignment: int, effort: Any, limit: Any, beside: int) -> Plan:
         options: dict[str, Any] = {}
         if limit is not None:
             options["banks"] = [f"pool={_size(limit) - beside}"]

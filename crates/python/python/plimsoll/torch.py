@@ -60,7 +60,7 @@ def views(node: fx.Node) -> bool:
         return False
     if name_of(node) not in _PERHAPS_VIEWS:
         return True
-    source, made = node.args[0].meta["val"], node.meta["val"]  # type: ignore[union-attr]
+    source, made = node.all_input_nodes[0].meta["val"], node.meta["val"]
     return bool(source.dtype == made.dtype and source.is_contiguous() and made.is_contiguous())
 
 
@@ -156,13 +156,13 @@ def _bytes(tensor: torch.Tensor) -> int:
         return 0
     strides = [number(stride) for stride in tensor.stride()]
     last = sum((size - 1) * stride for size, stride in zip(sizes, strides))
-    return (last + 1) * tensor.element_size()
+    return (last + 1) * int(tensor.element_size())
 
 
 def _offset(root: torch.Tensor, part: torch.Tensor, node: fx.Node) -> int:
     """Where a part begins in its root, in bytes."""
     first = number(part.storage_offset()) - number(root.storage_offset())
-    offset = first * part.element_size()
+    offset = first * int(part.element_size())
     if offset < 0 or offset + _bytes(part) > _bytes(root):
         raise Error(f"{node.name}: is no part of what it is a view of")
     return offset

@@ -10,6 +10,7 @@ use letters::{Map, colour, letter};
 use plimsoll_pack::csv::Table;
 use plimsoll_pack::{Life, Solution, Sweep};
 
+pub(crate) use svg::escape;
 pub use svg::{Panel, write_svg};
 
 use crate::size;

@@ -462,7 +462,7 @@ fn short(at: f64) -> String {
 }
 
 /// The text with nothing in it that XML would take for its own.
-fn escape(text: &str) -> Cow<'_, str> {
+pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     if text.chars().all(|c| escaped(c).is_none()) {
         return Cow::Borrowed(text);
     }

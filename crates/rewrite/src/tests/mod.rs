@@ -2,4 +2,5 @@
 
 mod fitting;
 mod net;
+mod transformer;
 mod values;

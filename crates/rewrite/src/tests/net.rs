@@ -2,8 +2,8 @@
 
 use plimsoll_graph::Dtype;
 use plimsoll_model::{
-    Binary, Convolution, GlobalPooling, Model, ModelNode, Operator, Origin, Padding, Pool, Pooling,
-    Tensor, TensorId, Unary, Windows,
+    Binary, Content, Convolution, GlobalPooling, Model, ModelNode, Operator, Origin, Padding, Pool,
+    Pooling, Tensor, TensorId, Unary, Windows,
 };
 
 /// A network that is being written down.
@@ -47,6 +47,14 @@ impl Net {
     pub(crate) fn weights(&mut self, dims: &[u64]) -> TensorId {
         let name = format!("w{}", self.model.tensors.len());
         self.model.add(Tensor::stored(name, Dtype::F32, dims))
+    }
+
+    /// Stored integers.
+    pub(crate) fn ints(&mut self, ints: &[i64]) -> TensorId {
+        let name = format!("i{}", self.model.tensors.len());
+        let mut tensor = Tensor::stored(name, Dtype::I64, &[ints.len() as u64]);
+        tensor.content = Some(Content::Ints(ints.to_vec()));
+        self.model.add(tensor)
     }
 
     pub(crate) fn node(&mut self, operator: Operator, inputs: &[TensorId]) -> TensorId {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use plimsoll_graph::Fact;
-use plimsoll_model::{Body, ModelNode, Operator, TensorId};
+use plimsoll_model::{Body, Inferred, Model, ModelNode, Operator, TensorId};
 
 use crate::kernel::{Built, Call, Kernel, Lack};
 
@@ -18,16 +18,17 @@ pub(crate) struct Guard {
     pub(crate) holds: bool,
 }
 
-/// The guards of every node in a branch, by the name of the node; outermost first.
-pub(crate) fn guards<'m>(body: &'m Body, facts: &[Fact]) -> BTreeMap<&'m str, Vec<Guard>> {
+/// The guards of every node in a branch, by the name of the node; outermost first. Where the condition is known, or
+/// one branch cannot run, the other one is always taken: nobody may read the condition then.
+pub(crate) fn guards<'m>(model: &'m Model, inferred: &Inferred) -> BTreeMap<&'m str, Vec<Guard>> {
     let mut found = BTreeMap::new();
-    collect(body, facts, &mut Vec::new(), &mut found);
+    collect(&model.body, inferred, &mut Vec::new(), &mut found);
     found
 }
 
 fn collect<'m>(
     body: &'m Body,
-    facts: &[Fact],
+    inferred: &Inferred,
     around: &mut Vec<Guard>,
     found: &mut BTreeMap<&'m str, Vec<Guard>>,
 ) {
@@ -37,10 +38,11 @@ fn collect<'m>(
         }
         let Operator::If(branches) = &node.operator else { continue };
         let Some(condition) = node.inputs.first().copied().flatten() else { continue };
-        let is_known = facts[condition.index()].known_ints().is_some();
+        let is_known = inferred.facts[condition.index()].known_ints().is_some()
+            || inferred.refused.iter().any(|refused| refused.node == node.name);
         for (body, holds) in [(&branches.then, true), (&branches.otherwise, false)] {
             around.extend((!is_known).then_some(Guard { condition, holds }));
-            collect(body, facts, around, found);
+            collect(body, inferred, around, found);
             around.truncate(around.len() - usize::from(!is_known));
         }
     }

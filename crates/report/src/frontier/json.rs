@@ -1,0 +1,56 @@
+//! The frontier as JSON.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::{FrontierPoint, FrontierReport, Wanted};
+use crate::words::write_json;
+
+/// What such an object says of itself.
+const FIT_FORMAT: &str = "plimsoll.fit/1";
+
+impl FrontierReport<'_> {
+    /// Writes all of it.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut object = json!({
+            "format": FIT_FORMAT,
+            "source": {
+                "arena_bytes": self.source_arena_bytes,
+                "multiply_adds": self.source_multiply_adds,
+                "nodes": self.source_nodes,
+            },
+            "points": self.points.iter().map(|point| self.point(point)).collect::<Vec<_>>(),
+            "chosen": self.chosen,
+        });
+        match self.wanted {
+            Wanted::Budget(budget) => object["budget_bytes"] = json!(budget),
+            Wanted::MostArithmetic(percent) => object["most_arithmetic_percent"] = json!(percent),
+            Wanted::Frontier => {}
+        }
+        if self.chosen.is_none() && self.wanted != Wanted::Frontier {
+            object["reason"] = json!(self.refusal());
+        }
+        if self.stopped {
+            object["reproducible"] = json!(false);
+        }
+        write_json(out, &object)
+    }
+
+    fn point(&self, point: &FrontierPoint) -> Value {
+        let regions = point
+            .regions
+            .iter()
+            .map(|region| json!({ "way": region.way, "how": region.words, "nodes": region.nodes }));
+        json!({
+            "arena_bytes": point.arena_bytes,
+            "multiply_adds": point.multiply_adds,
+            "extra_percent": self.extra_percent(point),
+            "nodes": point.nodes,
+            "regions": regions.collect::<Vec<_>>(),
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! Transformers in parts: they compute the same to the last bit.
+
+use plimsoll_model::{Binary, Bindings, LayerNorm, Model, Operator, Softmax, TensorId, Unary};
+
+use super::net::Net;
+use super::values::run;
+use crate::Rewritten;
+use crate::parts::in_parts;
+
+const TOKENS: u64 = 24;
+const HEADS: u64 = 4;
+const WIDTH: u64 = 32;
+
+/// From a row to a row.
+fn dense(net: &mut Net, x: TensorId, from: u64, to: u64) -> TensorId {
+    let (weights, bias) = (net.weights(&[from, to]), net.weights(&[to]));
+    let product = net.node(Operator::MatMul, &[x, weights]);
+    net.add(bias, product)
+}
+
+fn norm(net: &mut Net, x: TensorId) -> TensorId {
+    let (scale, bias) = (net.weights(&[WIDTH]), net.weights(&[WIDTH]));
+    net.node(Operator::LayerNorm(LayerNorm::default()), &[x, scale, bias])
+}
+
+/// Rows as heads, with axes permuted.
+fn heads(net: &mut Net, x: TensorId, permutation: [usize; 4]) -> TensorId {
+    let dims = net.ints(&[1, -1, HEADS.cast_signed(), (WIDTH / HEADS).cast_signed()]);
+    let split = net.node(Operator::Reshape { allow_zero: false }, &[x, dims]);
+    net.node(Operator::Transpose(Some(permutation.to_vec())), &[split])
+}
+
+fn attention(net: &mut Net, x: TensorId) -> TensorId {
+    let [q, k, v] = [0; 3].map(|_| dense(net, x, WIDTH, WIDTH));
+    let q = heads(net, q, [0, 2, 1, 3]);
+    let k = heads(net, k, [0, 2, 3, 1]);
+    let v = heads(net, v, [0, 2, 1, 3]);
+    let scores = net.node(Operator::MatMul, &[q, k]);
+    let shares = net.node(Operator::Softmax(Softmax::along(-1)), &[scores]);
+    let seen = net.node(Operator::MatMul, &[shares, v]);
+    let seen = net.node(Operator::Transpose(Some(vec![0, 2, 1, 3])), &[seen]);
+    let dims = net.ints(&[1, TOKENS.cast_signed(), WIDTH.cast_signed()]);
+    let rows = net.node(Operator::Reshape { allow_zero: false }, &[seen, dims]);
+    dense(net, rows, WIDTH, WIDTH)
+}
+
+fn perceptron(net: &mut Net, x: TensorId) -> TensorId {
+    let wide = dense(net, x, WIDTH, 4 * WIDTH);
+    let erf = net.node(Operator::Unary(Unary::Erf), &[wide]);
+    let wide = net.node(Operator::Binary(Binary::Mul), &[wide, erf]);
+    dense(net, wide, 4 * WIDTH, WIDTH)
+}
+
+fn transformer() -> Model {
+    let mut net = Net::default();
+    let mut x = net.input(&[1, TOKENS, WIDTH]);
+    x = norm(&mut net, x);
+    for _ in 0..2 {
+        let seen = attention(&mut net, x);
+        let sum = net.add(x, seen);
+        let middle = norm(&mut net, sum);
+        let thought = perceptron(&mut net, middle);
+        let sum = net.add(middle, thought);
+        x = norm(&mut net, sum);
+    }
+    net.finish(&[x])
+}
+
+#[test]
+fn parts_compute_the_same() {
+    let model = transformer();
+    let expected = run(&model, &model, 1);
+    let source = Rewritten::unchanged(model.clone());
+    for target in [20_000, 14_000, 11_000, 9_000] {
+        let parted = in_parts(&source, &Bindings::default(), target).expect("shapes");
+        let (parted, ways) = parted.expect("there are large tensors");
+        assert!(ways.len() >= 2, "{target}: {ways:?}");
+        assert_eq!(run(&parted.model, &model, 1), expected, "{target}");
+        let again = in_parts(&parted, &Bindings::default(), target / 2).expect("shapes");
+        if let Some((again, _)) = again {
+            assert_eq!(run(&again.model, &model, 1), expected, "{target}, twice");
+        }
+    }
+}
