@@ -1,6 +1,6 @@
 //! What is proven of a plan and of every order holds: bounds are never above an arena.
 
-use plimsoll::{BankSpec, Options, OrderEffort, PlanError, plan};
+use plimsoll::{BankSpec, Derivation, Options, OrderEffort, PlanError, plan};
 use plimsoll_graph::{Graph, LoweringOptions, ScheduledGraph, Tries, best, order_by_names, text};
 
 fn graph(lines: &str) -> Graph {
@@ -47,6 +47,21 @@ fn an_order_is_found_in_which_the_rest_of_a_value_is_free() {
     let given = ScheduledGraph::with_order(&graph, &order, &LoweringOptions::default());
     let given = plan(&given.expect("an order"), &Options::default()).expect("a plan");
     assert_eq!(given.banks[0].bytes, 4096 + 3 * 64);
+}
+
+#[test]
+fn of_steps_in_no_order_all_that_may_be_alive_together_counts() {
+    let graph = graph(
+        "execution partial\ninput x: f32[1024]\na1: f32[1000] = conv(x)\na2: f32[700] = conv(a1)\n\
+         a3: f32[900] = conv(a2)\nb1: f32[300] = conv(x)\nb2: f32[1100] = conv(b1)\n\
+         b3: f32[400] = conv(b2)\nc1: f32[800] = conv(a2, b1)\nc2: f32[350] = conv(c1)\n\
+         e: f32[64] = matmul(a3, b3, c2)\noutput e\n",
+    );
+    let program = ScheduledGraph::new(&graph, &LoweringOptions::default()).expect("a program");
+    let plan = plan(&program, &Options::default()).expect("a plan");
+    let Derivation { lower_bound_bytes, optimal, .. } = plan.derivation;
+    // Along any one order less is alive at once.
+    assert_eq!((plan.banks[0].bytes, lower_bound_bytes, optimal), (18256, 18256, true));
 }
 
 #[test]

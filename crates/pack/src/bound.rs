@@ -12,6 +12,9 @@
 //!   hole that is smaller than the smallest of them holds none. The bound is the lowest height with enough
 //!   room. O(sections × fixed pieces alive), up to [`FIXED_WORK`]; beyond that only the highest
 //!   fixed end.
+//! - **Apart.** Where pairs are kept apart beside those that are alive together: the heaviest buffers of which
+//!   each is kept apart from every other (`clique`), with sizes rounded up to what all offsets are multiples of, but for
+//!   the topmost.
 //!
 //! Each bound is a [`Proof`] that names the section, which is also the reason given when a problem
 //! does not fit its capacity. A stronger bound is another function here and another variant there.
@@ -19,8 +22,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::clique::heaviest_clique;
 use crate::dense::DisjointSets;
-use crate::problem::{Life, Problem, Span};
+use crate::problem::{BufferId, Life, Problem, Span, gcd};
 use crate::sweep::{Strip, Sweep};
 
 /// How many distinct alignments are tried.
@@ -65,6 +69,11 @@ pub enum Proof {
         /// When.
         life: Life,
     },
+    /// Each of these buffers is kept apart from every other.
+    Apart {
+        /// The buffers.
+        buffers: Vec<BufferId>,
+    },
     /// Every packing into a smaller arena was tried.
     Exhausted,
 }
@@ -81,6 +90,10 @@ impl fmt::Display for Proof {
             Proof::Fixed { life } => {
                 write!(f, "the bytes alive together at {life}, around the fixed offsets")
             }
+            Proof::Apart { buffers } => {
+                let count = buffers.len();
+                write!(f, "{count} buffers of which each is kept apart from every other")
+            }
             Proof::Exhausted => write!(f, "every packing into less was tried"),
         }
     }
@@ -92,7 +105,8 @@ pub fn bound(problem: &Problem, sweep: &Sweep) -> Bound {
     let (peak, section) = sweep.peak();
     let proof = section.map_or(Proof::Nothing, |s| Proof::Load { life: sweep.life_of(s) });
     let load = Bound { bytes: peak, proof };
-    let others = [largest(problem), alignment(problem, sweep), fixed(problem, sweep)];
+    let others =
+        [largest(problem), alignment(problem, sweep), fixed(problem, sweep), kept_apart(problem)];
     others.into_iter().flatten().fold(load, |a, b| if b.bytes > a.bytes { b } else { a })
 }
 
@@ -147,6 +161,20 @@ fn common_alignment(problem: &Problem, sweep: &Sweep, align: u64) -> Option<Boun
     let (bytes, section) = best;
     let life = (bytes > 0).then(|| sweep.life_of(section as usize))?;
     Some(Bound { bytes, proof: Proof::Alignment { life, align } })
+}
+
+/// The bound from buffers of which every two are kept apart.
+fn kept_apart(problem: &Problem) -> Option<Bound> {
+    let align = problem.buffers().iter().map(|b| b.align).reduce(gcd)?;
+    let rounded = |size: u64| size.next_multiple_of(align);
+    let weights: Vec<u64> = problem.buffers().iter().map(|b| rounded(b.size)).collect();
+    let buffers = heaviest_clique(problem, &weights);
+    let sizes = || buffers.iter().map(|id| problem.buffer(*id).size);
+    let topmost = sizes().map(|size| rounded(size) - size).max()?;
+    Some(Bound {
+        bytes: sizes().map(rounded).sum::<u64>() - topmost,
+        proof: Proof::Apart { buffers },
+    })
 }
 
 /// The bound from what is fixed.

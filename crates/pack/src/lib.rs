@@ -18,6 +18,7 @@
 mod algorithm;
 mod bound;
 mod check;
+mod clique;
 pub mod csv;
 pub mod dense;
 pub mod exact;

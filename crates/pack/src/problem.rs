@@ -433,6 +433,14 @@ impl fmt::Display for ProblemError {
 
 impl std::error::Error for ProblemError {}
 
+/// The greatest common divisor; that of 0 and a number is the number.
+pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

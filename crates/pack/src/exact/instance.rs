@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use crate::problem::{Buffer, BufferId, Problem};
+use crate::problem::{Buffer, BufferId, Problem, gcd};
 use crate::sweep::Sweep;
 
 /// The buffers of a problem by birth, over moments instead of time, in units instead of bytes.
@@ -141,11 +141,4 @@ fn unit(problem: &Problem) -> u64 {
         return size;
     }
     aligns.fold(size, gcd)
-}
-
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
