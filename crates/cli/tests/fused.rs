@@ -99,7 +99,9 @@ fn what_fused_kernels_do_not_go_together_with_is_said() {
     );
     let said = refused(&["plan", "--kernels", "melted"]);
     assert!(
-        said.contains("there are standard, strided, views, copying, fused, and fused=KIND,KIND"),
+        said.contains(
+            "there are standard, strided, views, copying, tflm, fused, and fused=KIND,KIND"
+        ),
         "{said}"
     );
 }

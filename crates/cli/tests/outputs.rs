@@ -75,8 +75,8 @@ fn several_files_that_cannot_be_are_refused_before_any_is_written() {
         ),
         (
             &["plan", "net.plim", "-o", "a.json", "-o", "b.tflm"],
-            "plimsoll: -o: .onnx and .tflm keep the order of the file, and .tflm works in place only if \
-             recorded: write them in runs of their own, or say --order and --kernels\n",
+            "plimsoll: -o: .onnx, .tflm and .tflite keep the order of the file, and .tflm and .tflite work in place \
+             only if told: write them in runs of their own, or say --order, --kernels and --place\n",
         ),
         (
             &["plan", "net.plim", "-o", "a.json", "-o", "b.onnx", "--order", "given"],
@@ -215,6 +215,7 @@ fn every_command_has_a_manual_page() {
         "-fit",
         "-man",
         "-plan",
+        "-run",
         "-solve",
         "-verify",
         "",
