@@ -1,7 +1,7 @@
 //! `plimsoll`, the command: arguments in, one answer out.
 //!
 //! This crate alone prints and reads arguments, files and the environment. A command is a file
-//! with its arguments and a `run`; what it finds is an [`Answer`], and what keeps it from
+//! with its arguments and a `run`; what it finds is an `Answer`, and what keeps it from
 //! answering is an error, told in one line.
 //!
 //! It is a library for those who carry the command with them, as the Python package does: [`command`] is

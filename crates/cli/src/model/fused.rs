@@ -67,17 +67,14 @@ impl Lowering {
         }
         let operators = self.operators(loaded, source)?.clone();
         let Operators { model, inferred } = &*operators;
-        let steps = match &self.fused {
-            Some(told) => {
-                steps_by_names(model, told).with_context(|| format!("{source}: options.fused"))?
-            }
-            None => {
-                let (lowering, tries) = (self.options(), self.tries(options));
-                let graph = loaded.graph.clone();
-                let case = Case { graph, lowering, options: options.clone(), tries, spills: false };
-                let fused = fuse(model, inferred, &case, &self.fusions);
-                fused.map_err(|error| anyhow!("{source}: {error}"))?.steps
-            }
+        let steps = if let Some(told) = &self.fused {
+            steps_by_names(model, told).with_context(|| format!("{source}: options.fused"))?
+        } else {
+            let (lowering, tries) = (self.options(), self.tries(options));
+            let graph = loaded.graph.clone();
+            let case = Case { graph, lowering, options: options.clone(), tries, spills: false };
+            let fused = fuse(model, inferred, &case, &self.fusions);
+            fused.map_err(|error| anyhow!("{source}: {error}"))?.steps
         };
         let fused = inferred.fused(model, &steps).map_err(|error| anyhow!("{source}: {error}"))?;
         let names = |step: &FusedStep| {

@@ -211,8 +211,8 @@ fn kernels_can_do_without_overwrites() {
 #[test]
 fn kernels_of_tflite_micro_work_in_place_element_by_element_alone() {
     let graph = graph("input x: f32[4, 4]\na = softmax(x)\nb = add(a, x)\nc = cumsum(b)");
-    let mut options = LoweringOptions::default();
-    options.kernels = Kernels::new(Preset::Tflm);
+    let kernels = Kernels::new(Preset::Tflm);
+    let options = LoweringOptions { kernels, ..LoweringOptions::default() };
     let program = ScheduledGraph::new(&graph, &options).unwrap();
     let counts = (0..3).map(|step| program.overwrites(StepId(step)).len());
     assert_eq!(counts.collect::<Vec<_>>(), [0, 2, 0]);

@@ -22,6 +22,7 @@
 mod role;
 mod scratch;
 #[cfg(test)]
+#[allow(clippy::many_single_char_names, reason = "operands, as formulas call them")]
 mod tests;
 
 use std::collections::BTreeSet;
