@@ -32,7 +32,7 @@ pub(crate) fn build(at: &At<'_>) -> Result<Built, Lack> {
         Operator::Where => elementwise::select(at),
         Operator::Clip => elementwise::clip(at),
         Operator::Cast { .. } | Operator::CastLike(_) => elementwise::cast(at),
-        Operator::Dropout => layout::dropout(at),
+        Operator::Dropout { .. } => layout::dropout(at),
         Operator::Identity
         | Operator::Reshape { .. }
         | Operator::Squeeze
