@@ -271,7 +271,7 @@ impl ModelArgs {
 
     /// The same; where they say nothing, what a plan tells.
     pub(crate) fn or_as_recorded(&self, recorded: &Recorded, plan: &Source) -> Result<Lowering> {
-        let recorded = Said::from(recorded).with_context(|| format!("{plan}: options"))?;
+        let recorded = RecordedModel::from(recorded).with_context(|| format!("{plan}: options"))?;
         let (sizes, sizes_from) = match &self.sizes {
             Some(path) => {
                 let source = Source::named(path);
@@ -285,8 +285,8 @@ impl ModelArgs {
             Some(path) if path.as_os_str() == "best" => Order::Searched { fast: false },
             Some(path) => read_order(path)?,
             None => match recorded.order {
-                Some(ToldOrder::Names(names)) => Order::Names(names, plan.clone()),
-                Some(ToldOrder::Word(word)) if word == "given" => Order::Given,
+                Some(RecordedOrder::Names(names)) => Order::Names(names, plan.clone()),
+                Some(RecordedOrder::Word(word)) if word == "given" => Order::Given,
                 _ => Order::Own,
             },
         };
@@ -337,7 +337,7 @@ impl ModelArgs {
 
 /// What a plan tells of its model.
 #[derive(Default, Deserialize)]
-struct Said {
+struct RecordedModel {
     width: Option<String>,
     kernels: Option<String>,
     fused: Option<Vec<Vec<String>>>,
@@ -347,7 +347,7 @@ struct Said {
     strided: Vec<String>,
     #[serde(default)]
     sizes: BTreeMap<String, u64>,
-    order: Option<ToldOrder>,
+    order: Option<RecordedOrder>,
     #[serde(default)]
     joined: Vec<RecordedChoice>,
     #[serde(flatten)]
@@ -358,12 +358,12 @@ struct Said {
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "`order` has to be a word or a list of names")]
-enum ToldOrder {
+enum RecordedOrder {
     Word(String),
     Names(Vec<String>),
 }
 
-impl Said {
+impl RecordedModel {
     fn from(recorded: &Recorded) -> Result<Self> {
         let object = Value::Object(recorded.clone().into_iter().collect());
         Ok(serde_json::from_value(object).map_err(JsonFault::from)?)
@@ -601,7 +601,8 @@ mod tests {
 
     #[test]
     fn the_sample_is_a_model() {
-        let Read::Model(model, _) = read(&Source::Sample, false).expect("the sample is valid") else {
+        let Read::Model(model, _) = read(&Source::Sample, false).expect("the sample is valid")
+        else {
             panic!("the sample is an ONNX model");
         };
         assert!(model.body.nodes.len() >= 10);
