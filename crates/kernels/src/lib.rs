@@ -23,6 +23,7 @@ pub mod binary;
 pub mod blocks;
 pub mod broadcast;
 pub mod cast;
+pub mod chain;
 pub mod conv;
 pub mod conv_transpose;
 pub mod element;
