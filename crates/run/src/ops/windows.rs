@@ -70,6 +70,22 @@ fn window(
     Ok(window.pads(&begin, &end).output(to))
 }
 
+/// The shape of a convolution of one operand with another.
+pub(super) fn conv_shape(
+    at: &At<'_>,
+    (x, weights): (usize, usize),
+    convolution: &Convolution,
+) -> Result<Conv, Lack> {
+    let (x, y, weights) = (image(&at.dims(x)?)?, image(&at.result_dims(0)?)?, at.dims(weights)?);
+    Ok(Conv {
+        window: window(&x.space, &weights[2..], &convolution.windows, &y.space)?,
+        batch: x.batch,
+        in_channels: x.channels,
+        out_channels: y.channels,
+        groups: convolution.group as usize,
+    })
+}
+
 /// `x, w, bias?, more?`.
 pub(super) fn conv(
     at: &At<'_>,
@@ -77,14 +93,7 @@ pub(super) fn conv(
     activation: Option<Unary>,
 ) -> Result<Built, Lack> {
     at.only_f32(&[0, 1, 2, 3])?;
-    let (x, y, weights) = (image(&at.dims(0)?)?, image(&at.result_dims(0)?)?, at.dims(1)?);
-    let shape = Conv {
-        window: window(&x.space, &weights[2..], &convolution.windows, &y.space)?,
-        batch: x.batch,
-        in_channels: x.channels,
-        out_channels: y.channels,
-        groups: convolution.group as usize,
-    };
+    let shape = conv_shape(at, (0, 1), convolution)?;
     let (level, follows) = (at.level, Follows::new(activation)?);
     let len = conv::packed_conv_len(level, &shape);
     let packed = at.constant_f32(1)?.filter(|_| len > 0).map(|weights| {
@@ -160,12 +169,17 @@ pub(super) fn conv_transpose(at: &At<'_>, convolution: &Convolution) -> Result<B
     Ok(built.with_scratch::<f32>(scratch))
 }
 
+/// The window of a pool.
+pub(super) fn pool_window(at: &At<'_>, pool: &Pool) -> Result<Window, Lack> {
+    let (x, y) = (image(&at.dims(0)?)?, image(&at.result_dims(0)?)?);
+    let kernel = numbers(&pool.windows.kernel, x.space.len(), 1);
+    window(&x.space, &kernel, &pool.windows, &y.space)
+}
+
 /// `x` to `y, indices?`.
 pub(super) fn pool(at: &At<'_>, pool: &Pool) -> Result<Built, Lack> {
     at.only_f32(&[0])?;
-    let (x, y) = (image(&at.dims(0)?)?, image(&at.result_dims(0)?)?);
-    let kernel = numbers(&pool.windows.kernel, x.space.len(), 1);
-    let window = window(&x.space, &kernel, &pool.windows, &y.space)?;
+    let window = pool_window(at, pool)?;
     let level = at.level;
     let scratch = pool::pool_scratch(&window);
     let built = match pool.pooling {
