@@ -13,7 +13,7 @@
 use crate::MAX_RANK;
 
 /// How `N` operands are broadcast to an output.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Broadcast<const N: usize> {
     /// Axes after joining, outermost first; the last one is the row.
     rank: usize,
@@ -133,6 +133,18 @@ impl<const N: usize> Broadcast<N> {
                 *place -= stride * self.dims[axis];
             }
         }
+    }
+}
+
+impl Broadcast<1> {
+    /// The element of the operand that belongs to an element of the output.
+    pub(crate) fn place(&self, element: usize) -> usize {
+        let (mut rest, mut place) = (element, 0);
+        for axis in (0..self.rank).rev() {
+            place += rest % self.dims[axis] * self.strides[axis][0];
+            rest /= self.dims[axis];
+        }
+        place
     }
 }
 

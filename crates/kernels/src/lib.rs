@@ -24,6 +24,7 @@ pub mod binary;
 pub mod blocks;
 pub mod broadcast;
 pub mod cast;
+pub mod chain;
 pub mod conv;
 pub mod conv_transpose;
 pub mod einsum;

@@ -135,6 +135,12 @@ impl<'a> At<'a> {
         }
     }
 
+    /// Whether an operand does not change from run to run, and is of `f32`.
+    pub(crate) fn is_constant(&self, operand: usize) -> bool {
+        let id = self.input(operand).filter(|id| self.constants.is_constant(*id));
+        id.is_some() && self.dtype(operand) == Ok(Dtype::F32)
+    }
+
     /// That an operand is of `f32`, where there is a kernel for nothing else.
     pub(crate) fn only_f32(&self, operands: &[usize]) -> Result<(), Lack> {
         for operand in operands.iter().filter(|operand| self.has(**operand)) {
@@ -160,11 +166,16 @@ pub(crate) fn no_kernel_for(dtype: Dtype) -> Lack {
 }
 
 fn known(fact: &Fact, what: &str, number: usize) -> Result<Vec<usize>, Lack> {
+    known_dims(fact).map_err(|fault| format!("{what} {number} {fault}"))
+}
+
+/// The dims of a tensor that kernels can have.
+pub(crate) fn known_dims(fact: &Fact) -> Result<Vec<usize>, Lack> {
     let dims = fact.shape.as_ref().and_then(plimsoll_graph::Shape::known);
-    let dims = dims.ok_or_else(|| format!("the dims of {what} {number} depend on data"))?;
+    let dims = dims.ok_or_else(|| "has dims that depend on data".to_owned())?;
     if dims.len() > MAX_RANK {
-        return Err(format!("{what} {number} has {} dims, at most {MAX_RANK}", dims.len()));
+        return Err(format!("has {} dims, at most {MAX_RANK}", dims.len()));
     }
     let dims: Result<_, _> = dims.into_iter().map(usize::try_from).collect();
-    dims.map_err(|_| format!("{what} {number} is too large"))
+    dims.map_err(|_| "is too large".to_owned())
 }

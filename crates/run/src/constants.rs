@@ -59,6 +59,14 @@ impl<'a> Constants<'a> {
         Ok(known.and_then(|id| known_bytes(&self.inferred.facts[id.index()])).map(Cow::Owned))
     }
 
+    /// Whether the elements of a tensor are known before any run.
+    pub(crate) fn is_constant(&self, id: TensorId) -> bool {
+        self.model.tensor(id).origin == Origin::Stored
+            || self.computed.contains_key(&id)
+            || (self.inferred.statics[id.index()]
+                && known_bytes(&self.inferred.facts[id.index()]).is_some())
+    }
+
     /// Whether the elements of a tensor have to be computed by the node that makes it.
     fn is_computed(&self, id: TensorId) -> bool {
         let is_known = || known_bytes(&self.inferred.facts[id.index()]).is_some();

@@ -9,6 +9,7 @@ mod branches;
 mod elementwise;
 mod images;
 mod layout;
+mod letters;
 mod made;
 mod norms;
 mod places;
@@ -22,10 +23,13 @@ mod windows;
 pub(crate) use branches::{Guard, branch, guards};
 pub(crate) use layout::copies;
 use plimsoll_model::Operator;
+pub(crate) use products::{gemm, gemm_scratch, has_fixed_factor, matmul, matmul_scratch};
 pub(crate) use wide::{Wider, widened};
+pub(crate) use windows::{conv, conv_scratch};
 
 use crate::at::At;
 use crate::kernel::{Built, Lack};
+use crate::tail::Tail;
 
 /// The calls of a node, in a wider type where there is no kernel for its own.
 pub(crate) fn build(at: &At<'_>) -> Result<Built, Lack> {
@@ -75,13 +79,15 @@ fn kernel(at: &At<'_>) -> Result<Built, Lack> {
         Operator::OneHot { axis } => places::one_hot(at, *axis),
         Operator::TopK { axis, largest, .. } => places::top_k(at, *axis, *largest),
 
-        Operator::MatMul => products::matmul(at),
-        Operator::Gemm(gemm) => products::gemm(at, *gemm, None),
-        Operator::FusedGemm { gemm, activation } => products::gemm(at, *gemm, Some(*activation)),
+        Operator::MatMul => products::matmul(at, Tail::default()),
+        Operator::Gemm(gemm) => products::gemm(at, *gemm, Tail::default()),
+        Operator::FusedGemm { gemm, activation } => {
+            products::gemm(at, *gemm, Tail::of(Some(*activation))?)
+        }
         Operator::FusedMatMul(fused) => products::fused_matmul(at, *fused),
-        Operator::Einsum { equation } => products::einsum(at, equation),
-        Operator::Conv(conv) => windows::conv(at, conv, None),
-        Operator::FusedConv(fused) => windows::conv(at, &fused.conv, fused.activation),
+        Operator::Einsum { equation } => letters::einsum(at, equation),
+        Operator::Conv(conv) => windows::conv(at, conv, Tail::default()),
+        Operator::FusedConv(fused) => windows::conv(at, &fused.conv, Tail::of(fused.activation)?),
         Operator::ConvTranspose { conv, .. } => windows::conv_transpose(at, conv),
         Operator::Pool(pool) => windows::pool(at, pool),
         Operator::GlobalPool(pooling) => windows::global_pool(at, *pooling),

@@ -10,9 +10,9 @@ use plimsoll_kernels::quantize::{self, Scales};
 use plimsoll_kernels::{Broadcast, math, pool, unary};
 use plimsoll_model::{Binary, Convolution, GlobalPooling, Pool, Pooling, Unary};
 
-use super::elementwise::real_function;
 use super::windows::{conv_shape, pool_window};
 use crate::at::{At, no_kernel_for};
+use crate::functions::real_function;
 use crate::io::Io;
 use crate::kernel::{Built, Lack};
 use crate::memory::{Plain, elements_mut};
