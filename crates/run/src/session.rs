@@ -559,6 +559,6 @@ impl<'a> Prepared<'a> {
             return ops::branch(node, &self.inferred.facts);
         }
         let (facts, level) = (&self.inferred.facts[..], self.options.level);
-        ops::build(&At { node, facts, constants, level })
+        ops::build(&At { node, facts, constants, level, wider: None })
     }
 }
