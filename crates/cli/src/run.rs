@@ -66,9 +66,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     donations: DonationArgs,
 
-    /// What an input is, from a file
-    #[arg(long, value_name = "NAME=FILE", value_parser = parse_input)]
-    input: Vec<(String, PathBuf)>,
+    /// What an input is, from a file; without a name, what all arrays of an archive are
+    #[arg(long, value_name = "NAME=FILE|FILE.npz", value_parser = parse_input)]
+    input: Vec<(Option<String>, PathBuf)>,
 
     /// The seed of the inputs that are not given
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -126,9 +126,14 @@ enum Order {
     Best,
 }
 
-fn parse_input(text: &str) -> Result<(String, PathBuf), String> {
-    let (name, path) = text.split_once('=').ok_or("expected NAME=FILE")?;
-    Ok((name.to_owned(), PathBuf::from(path)))
+fn parse_input(text: &str) -> Result<(Option<String>, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, path)) => Ok((Some(name.to_owned()), PathBuf::from(path))),
+        None if Path::new(text).extension().is_some_and(|end| end == "npz") => {
+            Ok((None, PathBuf::from(text)))
+        }
+        None => Err("expected NAME=FILE or FILE.npz".to_owned()),
+    }
 }
 
 fn parse_size(text: &str) -> Result<(String, u64), String> {
@@ -260,12 +265,20 @@ impl Args {
     /// What is given for each input, and numbers from the seed for the others.
     fn inputs(&self, session: &Session<'_>) -> Result<BTreeMap<String, Array>> {
         let mut inputs = random_inputs(self.seed, session.inputs());
+        let port = |name: &str| {
+            let port = session.inputs().iter().find(|port| port.name == name);
+            port.ok_or_else(|| anyhow!("--input: there is no input `{}`", plain(name)))
+        };
         for (name, path) in &self.input {
-            let port = session.inputs().iter().find(|port| port.name == *name);
-            let port =
-                port.ok_or_else(|| anyhow!("--input: there is no input `{}`", plain(name)))?;
-            let array = array(path, port).with_context(|| path.display().to_string())?;
-            inputs.insert(name.clone(), array);
+            let named = || path.display().to_string();
+            let Some(name) = name else {
+                let bytes = fs::read(path).context("cannot read").with_context(named)?;
+                for (name, array) in npy::read_archive(&bytes).with_context(named)? {
+                    inputs.insert(port(&name)?.name.clone(), array);
+                }
+                continue;
+            };
+            inputs.insert(name.clone(), array(path, port(name)?).with_context(named)?);
         }
         Ok(inputs)
     }
