@@ -341,7 +341,7 @@ const WALLS: [(&str, &[&str]); 12] = [
     ("capi", &["plimsoll", "plimsoll-pack"]),
     ("kernels", &["libm"]),
     ("pack", &[]),
-    ("python", &["bytes", "plimsoll", "plimsoll-cli", "plimsoll-pack", "pyo3"]),
+    ("python", &["bytes", "plimsoll", "plimsoll-cli", "plimsoll-pack", "plimsoll-run", "pyo3"]),
     ("plimsoll", &["plimsoll-pack", "serde", "serde_json", "thiserror"]),
     ("graph", &["plimsoll", "plimsoll-pack", "serde", "serde_json", "thiserror"]),
     ("model", &["plimsoll", "plimsoll-graph", "plimsoll-pack", "thiserror"]),

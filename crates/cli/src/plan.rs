@@ -186,7 +186,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         check_model(one.format, &subject)?;
     }
     let mut clock = args.planning.choices.packing.start_clock();
-    let improved = subject.improve(&mut clock)?;
+    let improved = subject.without_operators().improve(&mut clock)?;
     let program = improved.program()?;
     let recorded = args.recorded(&improved);
     let source = &improved.subject.source;

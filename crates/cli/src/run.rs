@@ -144,25 +144,19 @@ fn parse_size(text: &str) -> Result<(String, u64), String> {
 pub(crate) fn run(args: &Args) -> Result<Answer> {
     let source = Source::or_sample(args.model.as_deref());
     args.spare_inputs()?;
-    let (model, weights) = read(&source)?;
-    let named = |error: anyhow::Error| anyhow!("{source}: {error:#}");
-    let seeded;
-    let weights: &dyn Weights = match args.random_weights {
-        Some(seed) => {
-            seeded = SeededWeights::new(&model, &weights, seed);
-            &seeded
-        }
-        None => &weights,
-    };
-    let options = args.options(&model)?;
-    let mut session = Session::new(&model, weights, &options).map_err(|e| named(e.into()))?;
-    args.resize(&mut session, &model, weights).map_err(named)?;
+    let opened = Opened::new(args, source)?;
+    let named = |error: anyhow::Error| opened.named(&error);
+    let mut session = opened.session()?;
+    let resized = opened.with_weights(|weights| args.resize(&mut session, &opened.model, weights));
+    resized.map_err(named)?;
     let inputs = args.inputs(&session)?;
     session.fill(&inputs).map_err(|error| named(error.into()))?;
     let timed = timed(&mut session, args.runs.max(1)).map_err(named)?;
     let outputs = outputs_of(&session);
     if !output::is_quiet() {
-        output::to_stdout(true, |out| write_summary(out, &source, &session, &timed, &outputs))?;
+        output::to_stdout(true, |out| {
+            write_summary(out, &opened.source, &session, &timed, &outputs)
+        })?;
     }
     if args.profile || args.trace.is_some() {
         session.fill(&inputs).map_err(|error| named(error.into()))?;
@@ -176,7 +170,10 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     }
     let mut answer = Answer::Yes;
     if args.check {
-        answer = checked(&model, weights, &inputs, &args.one_size(options)).map_err(named)?;
+        let options = args.one_size(opened.options.clone());
+        let checked =
+            opened.with_weights(|weights| checked(&opened.model, weights, &inputs, &options));
+        answer = checked.map_err(named)?;
     }
     if let Some(path) = &args.output {
         let bytes = npy::write_archive(outputs.iter().map(|(name, array)| (&name[..], array)))?;
@@ -187,10 +184,47 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     {
         answer = Answer::No;
     }
-    if source == Source::Sample {
+    if opened.source == Source::Sample {
         output::note("no model given; this is the built-in sample");
     }
     Ok(answer)
+}
+
+/// A model that is read, and how it is to be run.
+pub(crate) struct Opened {
+    source: Source,
+    model: Model,
+    weights: OnnxWeights,
+    random_weights: Option<u64>,
+    options: Options,
+}
+
+impl Opened {
+    pub(crate) fn new(args: &Args, source: Source) -> Result<Self> {
+        let (model, weights) = read(&source)?;
+        let (random_weights, options) = (args.random_weights, args.options(&model)?);
+        Ok(Opened { source, model, weights, random_weights, options })
+    }
+
+    /// The model, ready to run.
+    pub(crate) fn session(&self) -> Result<Session<'static>> {
+        let session = self.with_weights(|weights| {
+            Session::new(&self.model, weights, &self.options).map_err(anyhow::Error::from)
+        });
+        session.map_err(|error| self.named(&error))
+    }
+
+    fn with_weights<T>(&self, work: impl FnOnce(&dyn Weights) -> T) -> T {
+        match self.random_weights {
+            Some(seed) => work(&SeededWeights::new(&self.model, &self.weights, seed)),
+            None => work(&self.weights),
+        }
+    }
+
+    /// What is wrong with the model, with its name.
+    fn named(&self, error: &anyhow::Error) -> anyhow::Error {
+        anyhow!("{}: {error:#}", self.source)
+    }
 }
 
 /// The model of a source, with its weights.
@@ -476,7 +510,7 @@ fn expected(path: &Path, outputs: &BTreeMap<String, Array>, tolerance: f64) -> R
             found.ok_or_else(|| anyhow!("{}: there is no output `{}`", named(), plain(name)))?;
         let Worst { index, found, expected, scale } =
             worst(found, array).with_context(|| format!("{}: `{}`", named(), plain(name)))?;
-        let relative = (found - expected).abs() / scale;
+        let relative = if found == expected { 0.0 } else { (found - expected).abs() / scale };
         let is_near = relative <= tolerance || (found.is_nan() && expected.is_nan());
         let verdict = if is_near { "as expected" } else { "not as expected" };
         output::to_stdout(true, |out| {

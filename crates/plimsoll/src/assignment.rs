@@ -77,7 +77,7 @@ fn follow_states(validated: &ValidatedProgram<'_>, roots: &mut [Assignment]) {
     let musts: Vec<(Rooted, usize)> = validated
         .schedule
         .iter()
-        .flat_map(|step| validated.overwrites[step.index()].iter().filter(|o| o.must))
+        .flat_map(|step| validated.overwrites.row(step.index()).iter().filter(|o| o.must))
         .filter(|o| validated.is_root(o.output))
         .map(|o| (rooted(o.input), o.output.index()))
         .collect();

@@ -12,7 +12,10 @@
 
 mod merge;
 
+use std::borrow::Cow;
+
 use plimsoll_pack::Span;
+use plimsoll_pack::dense::CompressedRows;
 
 use crate::align::common_multiple;
 use crate::assignment::Assignment;
@@ -37,13 +40,13 @@ pub(crate) enum Policy {
 }
 
 /// The alias sets, and what they need.
-pub(crate) struct AliasSets {
+pub(crate) struct AliasSets<'l> {
     /// The head of each root's alias set, and where in it the root begins; by value.
     pub(crate) member: Vec<(ValueId, u64)>,
     /// Whose bytes each root took over; by value.
     pub(crate) took_over: Vec<Option<ValueId>>,
-    /// What each alias set needs; by head.
-    pub(crate) live_spans: Vec<Vec<LiveSpan>>,
+    /// What each alias set needs; by head. What is alone needs what liveness says.
+    pub(crate) live_spans: Vec<Cow<'l, [LiveSpan]>>,
     /// How often two alias sets became one.
     pub(crate) coalesced: usize,
     /// The roots of each alias set but for the head; by head.
@@ -53,24 +56,24 @@ pub(crate) struct AliasSets {
 }
 
 /// Decides who takes over what.
-pub(crate) fn coalesce(
+pub(crate) fn coalesce<'l>(
     validated: &ValidatedProgram<'_>,
     assignments: &[Assignment],
-    live_spans: Vec<Vec<LiveSpan>>,
+    live_spans: &'l CompressedRows<LiveSpan>,
     options: &Options,
     policy: Policy,
-) -> Result<AliasSets, ProgramError> {
+) -> Result<AliasSets<'l>, ProgramError> {
     let member = validated.value_ids().map(|v| (v, 0)).collect();
-    let open = live_spans.iter().map(|n| (0..n.len()).collect()).collect();
+    let horizon = horizon(validated, live_spans);
+    let open = vec![None; validated.values.len()];
     let alias_sets = AliasSets {
         member,
         took_over: vec![None; validated.values.len()],
-        live_spans,
+        live_spans: live_spans.iter().map(Cow::Borrowed).collect(),
         coalesced: 0,
         joined: vec![Vec::new(); validated.values.len()],
         align: aligns(validated, options),
     };
-    let horizon = horizon(validated, &alias_sets.live_spans);
     let mut deciding =
         Deciding { validated, assignments, options, policy, alias_sets, open, horizon };
     for step in &validated.schedule {
@@ -86,23 +89,24 @@ pub(crate) fn coalesce(
     Ok(deciding.alias_sets)
 }
 
-struct Deciding<'a, 'p> {
+struct Deciding<'a, 'p, 'l> {
     validated: &'a ValidatedProgram<'p>,
     assignments: &'a [Assignment],
     options: &'a Options,
     policy: Policy,
-    alias_sets: AliasSets,
-    /// The needs of each alias set that may not be over when somebody joins it next; by head.
-    open: Vec<Vec<usize>>,
+    alias_sets: AliasSets<'l>,
+    /// The needs of each alias set that may not be over when somebody joins it next, `None` for all of
+    /// them; by head.
+    open: Vec<Option<Vec<u32>>>,
     /// The earliest moment at which an output of this step or a later one begins; by step.
     horizon: Vec<Point>,
 }
 
-impl Deciding<'_, '_> {
+impl Deciding<'_, '_, '_> {
     /// The overwrites of a step, in the order in which they are tried: what must be, then the
     /// inputs that fit best.
     fn candidates(&self, step: StepId) -> Vec<Overwrite> {
-        let mut candidates = self.validated.overwrites[step.index()].clone();
+        let mut candidates = self.validated.overwrites.row(step.index()).to_vec();
         let bytes = |value: ValueId| self.validated.values[value.index()].bytes;
         candidates.sort_by_key(|o| (!o.must, bytes(o.input) - bytes(o.output)));
         candidates
@@ -120,11 +124,13 @@ impl Deciding<'_, '_> {
         let Some((begin, end)) = hull(live_spans) else { return false };
         let alias_set = &self.alias_sets.live_spans[head.index()];
         let (in_order, horizon) = (self.validated.order.is_none(), self.horizon[step.index()]);
-        self.open[head.index()].retain(|i| !in_order || alias_set[*i].live.end > horizon);
+        let open = self.open[head.index()].get_or_insert_with(|| (0..alias_set.len() as u32).collect());
+        open.retain(|i| !in_order || alias_set[*i as usize].live.end > horizon);
         // Byte after byte only if the output is written by the step, not before it.
         let in_step = begin >= Point::writes(self.validated.position[step.index()])
             && (overwrite.must || is_written_as_itself(step, output, live_spans));
-        let free = self.open[head.index()].iter().map(|i| &alias_set[*i]).all(|live_span| {
+        let mut open = self.open[head.index()].iter().flatten().map(|i| &alias_set[*i as usize]);
+        let free = open.all(|live_span| {
             // Out of order nobody can say which bytes are needed first: the whole alias set counts,
             // and over in the schedule is not over.
             let apart = live_span.live.end <= begin || live_span.live.start >= end;
@@ -195,20 +201,20 @@ impl Deciding<'_, '_> {
     /// Whether a need that is open is certainly over before the output is touched at all.
     fn is_over(&self, live_span: &LiveSpan, output: ValueId) -> bool {
         // In order it would not be open any more.
-        let (Some(order), Some(last)) = (&self.validated.order, &live_span.touch) else {
+        let (Some(order), Some(last)) = (&self.validated.order, &live_span.access) else {
             return false;
         };
-        let touches = self.alias_sets.live_spans[output.index()].iter().filter_map(|n| n.touch);
-        touches.into_iter().all(|touch| order.ordered(last, &touch))
+        let accesses = self.alias_sets.live_spans[output.index()].iter().filter_map(|n| n.access);
+        accesses.into_iter().all(|access| order.ordered(last, &access))
     }
 
     /// Whether no other step than this one touches the output before a need is over.
     fn is_first(&self, step: StepId, live_span: &LiveSpan, output: ValueId) -> bool {
-        let (Some(order), Some(own)) = (&self.validated.order, &live_span.touch) else {
+        let (Some(order), Some(own)) = (&self.validated.order, &live_span.access) else {
             return true;
         };
-        let touches = self.alias_sets.live_spans[output.index()].iter().filter_map(|n| n.touch);
-        touches.into_iter().all(|touch| touch.step == step || order.ordered(own, &touch))
+        let accesses = self.alias_sets.live_spans[output.index()].iter().filter_map(|n| n.access);
+        accesses.into_iter().all(|access| access.step == step || order.ordered(own, &access))
     }
 
     fn join(&mut self, output: ValueId, head: ValueId, at: u64, input: ValueId) {
@@ -218,12 +224,15 @@ impl Deciding<'_, '_> {
         let align = self.alias_sets.align[output.index()];
         self.alias_sets.align[head.index()] =
             common_multiple(self.alias_sets.align[head.index()], align);
-        for mut live_span in std::mem::take(&mut self.alias_sets.live_spans[output.index()]) {
-            live_span.span = live_span.span.shifted(at);
-            self.open[head.index()].push(self.alias_sets.live_spans[head.index()].len());
-            self.alias_sets.live_spans[head.index()].push(live_span);
+        let moved = std::mem::take(&mut self.alias_sets.live_spans[output.index()]);
+        let moved = moved.iter().map(|one| LiveSpan { span: one.span.shifted(at), ..*one });
+        let all = self.alias_sets.live_spans[head.index()].to_mut();
+        let before = all.len() as u32;
+        all.extend(moved);
+        if let Some(open) = &mut self.open[head.index()] {
+            open.extend(before..all.len() as u32);
         }
-        self.open[output.index()].clear();
+        self.open[output.index()] = Some(Vec::new());
     }
 }
 
@@ -240,12 +249,15 @@ fn aligns(validated: &ValidatedProgram<'_>, options: &Options) -> Vec<u64> {
 }
 
 /// The earliest moment at which any output of a step or of a later one begins; by step.
-fn horizon(validated: &ValidatedProgram<'_>, live_spans: &[Vec<LiveSpan>]) -> Vec<Point> {
+fn horizon(
+    validated: &ValidatedProgram<'_>,
+    live_spans: &CompressedRows<LiveSpan>,
+) -> Vec<Point> {
     let mut horizon = vec![Point(0); validated.steps()];
     let mut earliest = Point::end_of_run(validated.steps());
     for step in validated.schedule.iter().rev() {
         let outputs =
-            validated.overwrites[step.index()].iter().map(|o| &live_spans[o.output.index()]);
+            validated.overwrites.row(step.index()).iter().map(|o| live_spans.row(o.output.index()));
         let begins = outputs.flatten().map(|live_span| live_span.live.start);
         earliest = begins.fold(earliest, Point::min);
         horizon[step.index()] = earliest;
@@ -255,7 +267,7 @@ fn horizon(validated: &ValidatedProgram<'_>, live_spans: &[Vec<LiveSpan>]) -> Ve
 
 /// Whether a need is the step's own read of the value that it overwrites, byte after byte.
 fn is_own_read(step: StepId, input: ValueId, live_span: &LiveSpan) -> bool {
-    live_span.touch.is_some_and(|t| {
+    live_span.access.is_some_and(|t| {
         t.step == step && t.value == input && t.kind == AccessKind::Read && t.ends_with_step
     })
 }
@@ -263,7 +275,7 @@ fn is_own_read(step: StepId, input: ValueId, live_span: &LiveSpan) -> bool {
 /// Whether a step writes an output by no other name: what it does to a part of it, or behind that,
 /// is not declared to be in place.
 fn is_written_as_itself(step: StepId, output: ValueId, live_spans: &[LiveSpan]) -> bool {
-    let mut writes = live_spans.iter().filter_map(|live_span| live_span.touch);
+    let mut writes = live_spans.iter().filter_map(|live_span| live_span.access);
     writes.all(|t| t.step != step || t.kind == AccessKind::Read || t.value == output)
 }
 

@@ -61,7 +61,7 @@ pub use follows::follows;
 pub use ids::{BankId, BufferId, StepId, ValueId};
 pub use json::{
     FalseClaim, PLAN_FORMAT, PlanFileRead, PlanReadError, Recorded, false_claims, read_plan,
-    read_plan_file, unreserved, write_plan,
+    read_plan_file, unreserved, write_plan, write_plan_to,
 };
 pub use json_fault::{JsonFault, object_from_json};
 pub use labels::{Labels, ValueLabel};

@@ -48,7 +48,7 @@ pub(crate) fn requests(
     validated: &ValidatedProgram<'_>,
     assignments: &[Assignment],
     liveness: &Liveness,
-    alias_sets: &AliasSets,
+    alias_sets: &AliasSets<'_>,
     options: &Options,
 ) -> Vec<Request> {
     let sizes = sizes(validated, assignments, alias_sets, options);
@@ -82,7 +82,7 @@ pub(crate) fn requests(
 fn sizes(
     validated: &ValidatedProgram<'_>,
     assignments: &[Assignment],
-    alias_sets: &AliasSets,
+    alias_sets: &AliasSets<'_>,
     options: &Options,
 ) -> Vec<(u64, u64)> {
     let mut sizes = vec![(0, 1); validated.values.len()];
@@ -106,12 +106,12 @@ type SetMember<'l> = (u64, &'l [LiveBytes]);
 fn members<'l>(
     validated: &ValidatedProgram<'_>,
     liveness: &'l Liveness,
-    alias_sets: &AliasSets,
+    alias_sets: &AliasSets<'_>,
 ) -> Vec<Vec<SetMember<'l>>> {
     let mut members = vec![Vec::new(); validated.values.len()];
     for root in validated.value_ids().filter(|value| validated.is_root(*value)) {
         let (head, at) = alias_sets.member[root.index()];
-        members[head.index()].push((at, &liveness.bytes[root.index()][..]));
+        members[head.index()].push((at, liveness.bytes.row(root.index())));
     }
     members
 }
@@ -301,14 +301,14 @@ fn ends(
     let mut firsts: Vec<StepId> = Vec::new();
     let mut lasts: Vec<Option<StepId>> = Vec::new();
     for live_span in live_spans {
-        if let Some(touch) = live_span.touch {
-            firsts.extend([touch.step, touch.first]);
-            lasts.extend([Some(touch.step), touch.last]);
+        if let Some(access) = live_span.access {
+            firsts.extend([access.step, access.first]);
+            lasts.extend([Some(access.step), access.last]);
         } else if live_span.live.end == Point::end_of_run(validated.steps()) {
             lasts.push(None);
         }
     }
-    let from_outside = live_spans.iter().any(|n| n.touch.is_none() && n.live.start == Point(0));
+    let from_outside = live_spans.iter().any(|n| n.access.is_none() && n.live.start == Point(0));
     if from_outside {
         // Nothing is certainly over before a run begins.
         firsts.clear();

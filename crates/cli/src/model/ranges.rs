@@ -31,7 +31,7 @@ pub(crate) struct Loaded {
     /// What of the model was passed over.
     pub(crate) notes: Vec<String>,
     /// What its nodes compute, if that is known and all sizes are.
-    pub(super) operators: Option<Arc<Operators>>,
+    pub(crate) operators: Option<Arc<Operators>>,
     /// The nodes of every fused step of the graph, by name.
     pub(crate) fused: Vec<Vec<String>>,
 }

@@ -22,7 +22,7 @@ use crate::ids::{StepId, ValueId};
 use crate::liveness::{LiveSpan, guard};
 use crate::point::{LiveRange, Point};
 use crate::program::{AccessKind, Overwrite, Role};
-use crate::validate::Touch;
+use crate::validate::StepAccess;
 
 /// Two alias sets, and how far each has to move up so that an output of one begins where an input of
 /// the other does.
@@ -41,7 +41,7 @@ struct Side {
     up: u64,
 }
 
-impl Deciding<'_, '_> {
+impl Deciding<'_, '_, '_> {
     /// Makes one alias set of those of the output and of the input if that is allowed.
     pub(super) fn coalesce(&mut self, step: StepId, overwrite: &Overwrite) -> bool {
         let Some(fit) = self.fit(overwrite) else { return false };
@@ -134,12 +134,12 @@ impl Deciding<'_, '_> {
             self.alias_sets.member[root.index()].0 = stays.head;
         }
         self.alias_sets.joined[to].append(&mut roots);
-        let mut live_spans = std::mem::take(&mut self.alias_sets.live_spans[from]);
-        self.alias_sets.live_spans[to].append(&mut live_spans);
+        let live_spans = std::mem::take(&mut self.alias_sets.live_spans[from]);
+        self.alias_sets.live_spans[to].to_mut().extend_from_slice(&live_spans);
         self.alias_sets.align[to] =
             common_multiple(self.alias_sets.align[to], self.alias_sets.align[from]);
-        self.open[from].clear();
-        self.open[to] = (0..self.alias_sets.live_spans[to].len()).collect();
+        self.open[from] = Some(Vec::new());
+        self.open[to] = None;
     }
 
     /// Moves all of an alias set.
@@ -152,7 +152,7 @@ impl Deciding<'_, '_> {
             let at = &mut self.alias_sets.member[root.index()].1;
             *at = at.saturating_add(side.up);
         }
-        for live_span in &mut self.alias_sets.live_spans[index] {
+        for live_span in self.alias_sets.live_spans[index].to_mut() {
             live_span.span = live_span.span.shifted(side.up);
         }
     }
@@ -161,8 +161,8 @@ impl Deciding<'_, '_> {
 /// Whether a step writes these bytes by another name than that of the output, which is not declared to
 /// be in place.
 fn is_other_write(step: StepId, output: ValueId, live_span: &LiveSpan) -> bool {
-    let other = |touch: Touch| touch.step == step && touch.value != output;
-    live_span.touch.is_some_and(|touch| touch.kind == AccessKind::Write && other(touch))
+    let other = |access: StepAccess| access.step == step && access.value != output;
+    live_span.access.is_some_and(|access| access.kind == AccessKind::Write && other(access))
 }
 
 /// A need of an alias set that is further up.

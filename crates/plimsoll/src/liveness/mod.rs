@@ -17,12 +17,13 @@ pub(crate) mod uses;
 use classes::{Class, classes};
 pub(crate) use extent::{check_sizes, guard, reserved, whole};
 use plimsoll_pack::Span;
+use plimsoll_pack::dense::CompressedRows;
 use uses::{Use, uses};
 
 use crate::assignment::Assignment;
 use crate::options::Options;
 use crate::point::{LiveRange, Point};
-use crate::validate::{Touch, ValidatedProgram};
+use crate::validate::{StepAccess, ValidatedProgram};
 
 /// Some bytes that must be left alone for a time.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +32,7 @@ pub(crate) struct LiveSpan {
     /// Bytes of the root, or of the alias set once it is part of one: from the first to the last.
     pub(crate) span: Span,
     /// The access that they are needed for; `None` if somebody outside needs them.
-    pub(crate) touch: Option<Touch>,
+    pub(crate) access: Option<StepAccess>,
     /// Whether they are needed only because they are kept from run to run.
     pub(crate) is_kept: bool,
 }
@@ -39,7 +40,7 @@ pub(crate) struct LiveSpan {
 impl LiveSpan {
     /// Whether it is that of the caller who fills a value, which is over before any step begins.
     pub(crate) fn is_fill(&self) -> bool {
-        self.touch.is_none() && self.live.end <= Point(1)
+        self.access.is_none() && self.live.end <= Point(1)
     }
 }
 
@@ -56,9 +57,9 @@ pub(crate) struct LiveBytes {
 /// or changed in place.
 pub(crate) struct Liveness {
     /// For each use when its bytes must be left alone.
-    pub(crate) live_spans: Vec<Vec<LiveSpan>>,
+    pub(crate) live_spans: CompressedRows<LiveSpan>,
     /// The same, byte by byte. Only where steps run in order.
-    pub(crate) bytes: Vec<Vec<LiveBytes>>,
+    pub(crate) bytes: CompressedRows<LiveBytes>,
 }
 
 /// What is live when.
@@ -68,11 +69,15 @@ pub(crate) fn liveness(
     options: &Options,
 ) -> Liveness {
     let uses = uses(validated, assignments, options);
+    let mut liveness =
+        Liveness { live_spans: CompressedRows::new(), bytes: CompressedRows::new() };
     if validated.order.is_some() {
-        let live_spans = uses.iter().map(unordered).collect();
-        return Liveness { live_spans, bytes: vec![Vec::new(); validated.values.len()] };
+        for uses in uses.iter() {
+            liveness.live_spans.push(unordered(uses));
+            liveness.bytes.push([]);
+        }
+        return liveness;
     }
-    let mut liveness = Liveness { live_spans: Vec::new(), bytes: Vec::new() };
     for uses in uses.iter() {
         let classes = classes(validated, uses);
         let born: Vec<Births> = classes.iter().map(|class| births(class, uses)).collect();
@@ -81,7 +86,7 @@ pub(crate) fn liveness(
             .into_iter()
             .zip(&born)
             .map(|(class, born)| LiveBytes { live: live(&class, uses, born), spans: class.spans });
-        liveness.bytes.push(bytes.collect());
+        liveness.bytes.push(bytes);
     }
     liveness
 }
@@ -128,7 +133,7 @@ fn live_spans(uses: &[Use], classes: &[Class], born: &[Births]) -> Vec<LiveSpan>
     for (one, parts) in uses.iter().zip(parts) {
         let live_span = |span: Span, start: Point| {
             let live = LiveRange::new(start, one.live.end);
-            LiveSpan { live, span, touch: one.touch(), is_kept: one.is_kept() }
+            LiveSpan { live, span, access: one.access(), is_kept: one.is_kept() }
         };
         if one.writes() || one.is_kept() {
             live_spans.push(live_span(one.span, one.live.start));
@@ -164,7 +169,7 @@ fn unordered(uses: &[Use]) -> Vec<LiveSpan> {
         let reads = !one.writes() && !one.is_kept();
         let start = if reads { first } else { one.live.start };
         let live = LiveRange::new(start, one.live.end);
-        LiveSpan { live, span: one.span, touch: one.touch(), is_kept: one.is_kept() }
+        LiveSpan { live, span: one.span, access: one.access(), is_kept: one.is_kept() }
     };
     uses.iter().map(live_span).collect()
 }

@@ -9,7 +9,7 @@ use crate::ids::{StepId, ValueId};
 use crate::options::Options;
 use crate::point::{LiveRange, Point};
 use crate::program::AccessKind;
-use crate::validate::{Touch, ValidatedProgram, comes_from_outside};
+use crate::validate::{StepAccess, Touch, ValidatedProgram, comes_from_outside};
 
 /// One use of some bytes of a root.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +57,11 @@ impl Use {
             By::Step(touch) => Some(touch),
             By::Caller | By::Output | By::Run => None,
         }
+    }
+
+    /// The same without its bytes.
+    pub(crate) fn access(&self) -> Option<StepAccess> {
+        self.touch().map(|touch| touch.access())
     }
 
     /// The stretches of the root that are used, in order.
@@ -181,7 +186,7 @@ fn inherited(
         let (first, last) = (step, Some(step));
         Touch { step, value, kind, span, within, live, first, last, ends_with_step: true }
     };
-    let must = validated.overwrites[step.index()].iter().filter(|overwrite| overwrite.must);
+    let must = validated.overwrites.row(step.index()).iter().filter(|overwrite| overwrite.must);
     must.flat_map(move |overwrite| {
         let bytes = validated.values[overwrite.output.index()].bytes;
         [
@@ -194,7 +199,7 @@ fn inherited(
 /// Whether a root is one of the states of something that must be changed in place; by value.
 fn changed(validated: &ValidatedProgram<'_>) -> Vec<bool> {
     let mut changed = vec![false; validated.values.len()];
-    for overwrite in validated.overwrites.iter().flatten().filter(|o| o.must) {
+    for overwrite in validated.overwrites.items().iter().filter(|o| o.must) {
         for state in [overwrite.input, overwrite.output] {
             changed[validated.roots[state.index()].root.index()] = true;
         }

@@ -24,7 +24,7 @@ use crate::validate::{Fault, HappensBefore, ProgramError};
 pub(crate) fn all_touches(validated: &ValidatedProgram<'_>) -> Vec<Touch> {
     let mut all = validated.accesses.clone();
     for step in &validated.schedule {
-        let must = validated.overwrites[step.index()].iter().filter(|overwrite| overwrite.must);
+        let must = validated.overwrites.row(step.index()).iter().filter(|overwrite| overwrite.must);
         all.extend(must.flat_map(|overwrite| implied(validated, *step, overwrite)));
     }
     all.retain(|touch| !touch.within.is_empty());
@@ -88,7 +88,7 @@ pub(super) fn check_unordered(
     writes.for_each(|touch| by_root[root(touch)].push(touch));
     for read in touches.iter().filter(|touch| touch.kind == AccessKind::Read) {
         let mut written = Written::default();
-        for write in by_root[root(read)].iter().filter(|write| order.ordered(write, read)) {
+        for write in by_root[root(read)].iter().filter(|write| order.ordered(&write.access(), &read.access())) {
             written.add(validated, write.value, write.within);
         }
         check_read(validated, read, &written, &touches)?;
