@@ -18,6 +18,7 @@
 extern crate std;
 
 pub mod activation;
+pub mod attention;
 mod band;
 pub mod binary;
 pub mod blocks;
@@ -43,6 +44,7 @@ pub mod pow;
 pub mod quantize;
 pub mod reduce;
 pub mod resize;
+pub mod rows;
 pub mod scatter;
 pub mod select;
 pub mod simd;
