@@ -124,7 +124,8 @@ impl Deciding<'_, '_, '_> {
         let Some((begin, end)) = hull(live_spans) else { return false };
         let alias_set = &self.alias_sets.live_spans[head.index()];
         let (in_order, horizon) = (self.validated.order.is_none(), self.horizon[step.index()]);
-        let open = self.open[head.index()].get_or_insert_with(|| (0..alias_set.len() as u32).collect());
+        let open =
+            self.open[head.index()].get_or_insert_with(|| (0..alias_set.len() as u32).collect());
         open.retain(|i| !in_order || alias_set[*i as usize].live.end > horizon);
         // Byte after byte only if the output is written by the step, not before it.
         let in_step = begin >= Point::writes(self.validated.position[step.index()])
@@ -249,10 +250,7 @@ fn aligns(validated: &ValidatedProgram<'_>, options: &Options) -> Vec<u64> {
 }
 
 /// The earliest moment at which any output of a step or of a later one begins; by step.
-fn horizon(
-    validated: &ValidatedProgram<'_>,
-    live_spans: &CompressedRows<LiveSpan>,
-) -> Vec<Point> {
+fn horizon(validated: &ValidatedProgram<'_>, live_spans: &CompressedRows<LiveSpan>) -> Vec<Point> {
     let mut horizon = vec![Point(0); validated.steps()];
     let mut earliest = Point::end_of_run(validated.steps());
     for step in validated.schedule.iter().rev() {

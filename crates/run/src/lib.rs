@@ -72,6 +72,7 @@ pub use counting::Counted;
 pub use error::{MissingKernel, RunError, SessionError};
 pub use options::{Fuse, Options};
 pub use plimsoll_kernels::Level;
+pub use plimsoll_kernels::half::{Bf16, F16};
 pub use port::{Array, Port};
 pub use seeded::{SeededWeights, random_inputs};
 pub use session::{CallInfo, Element, Session};

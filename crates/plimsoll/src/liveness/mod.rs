@@ -69,8 +69,7 @@ pub(crate) fn liveness(
     options: &Options,
 ) -> Liveness {
     let uses = uses(validated, assignments, options);
-    let mut liveness =
-        Liveness { live_spans: CompressedRows::new(), bytes: CompressedRows::new() };
+    let mut liveness = Liveness { live_spans: CompressedRows::new(), bytes: CompressedRows::new() };
     if validated.order.is_some() {
         for uses in uses.iter() {
             liveness.live_spans.push(unordered(uses));

@@ -88,7 +88,10 @@ pub(super) fn check_unordered(
     writes.for_each(|touch| by_root[root(touch)].push(touch));
     for read in touches.iter().filter(|touch| touch.kind == AccessKind::Read) {
         let mut written = Written::default();
-        for write in by_root[root(read)].iter().filter(|write| order.ordered(&write.access(), &read.access())) {
+        for write in by_root[root(read)]
+            .iter()
+            .filter(|write| order.ordered(&write.access(), &read.access()))
+        {
             written.add(validated, write.value, write.within);
         }
         check_read(validated, read, &written, &touches)?;
