@@ -162,7 +162,12 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         session.fill(&inputs).map_err(|error| named(error.into()))?;
         let calls = watched(&mut session).map_err(named)?;
         if args.profile {
-            output::to_stdout(true, |out| profile(&calls).write(out))?;
+            output::to_stdout(true, |out| {
+                if let Some((node, bytes)) = session.largest_scratch() {
+                    writeln!(out, "  most scratch   {} of {}", long(bytes), plain(node))?;
+                }
+                profile(&calls).write(out)
+            })?;
         }
         if let Some(path) = &args.trace {
             fs::write(path, trace(&calls)).with_context(|| path.display().to_string())?;

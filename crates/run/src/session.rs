@@ -300,6 +300,17 @@ impl<'m> Session<'m> {
         self.inputs.bytes().len()
     }
 
+    /// The node whose kernel has the most scratch in the arena, and how many bytes; `None` if none has any.
+    #[must_use]
+    pub fn largest_scratch(&self) -> Option<(&str, u64)> {
+        let graph = &self.planned.best.graph;
+        let scratch = graph.node_ids().filter_map(|id| {
+            let node = graph.node(id);
+            Some((&node.name[..], node.scratch?.bytes))
+        });
+        scratch.max_by_key(|(_, bytes)| *bytes)
+    }
+
     /// How many calls of kernels a run is.
     #[must_use]
     pub fn calls(&self) -> usize {
