@@ -216,7 +216,15 @@ impl<'m> Session<'m> {
         Some(self.spot_bytes(&port.spot))
     }
 
-    /// The elements of an input; `None` if there is no such input, or its elements are of another type.
+    /// The bytes of an input, as they were filled in or as a state was left; `None` if there is no such input.
+    #[must_use]
+    pub fn input_bytes(&self, name: &str) -> Option<&[u8]> {
+        let port = self.input_ports.iter().find(|port| port.name == name)?;
+        Some(self.spot_bytes(&port.spot))
+    }
+
+    /// The elements of an input, to be filled before a run; `None` if there is no such input, or its elements are of
+    /// another type.
     pub fn input_mut<T: Element>(&mut self, name: &str) -> Option<&mut [T]> {
         let port = self.input_ports.iter().find(|port| port.name == name)?;
         if !T::is_of(port.dtype) {

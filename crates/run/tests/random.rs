@@ -75,7 +75,7 @@ fn outcome(seed: u64) -> Outcome {
 fn random_models_compute_the_same_in_every_plan() {
     let outcomes: Vec<Outcome> = (0..200).map(outcome).collect();
     let ran = outcomes.iter().filter(|outcome| **outcome == Outcome::Ran).count();
-    assert!(ran >= 60, "{ran} of {} ran", outcomes.len());
+    assert!(ran >= 150, "{ran} of {} ran", outcomes.len());
 }
 
 /// A concat whose parts are the same tensor: one part is made in its place, the other copied from there.
