@@ -13,6 +13,7 @@
 use crate::binary::{self, Binary, Loop};
 use crate::broadcast::Broadcast;
 use crate::pow;
+use crate::reduce::{Reduce, Reduction, reduce};
 use crate::simd::{Level, wide};
 use crate::unary::{self, Unary};
 
@@ -34,6 +35,8 @@ pub enum Op {
     Power,
     /// The second where the first, which is an operand of bytes, is not 0, else the third.
     Select,
+    /// One number of all elements of a row: only where rows are gone over ([`rows`](crate::rows)).
+    Reduce(Reduction),
 }
 
 /// What a function is applied to.
@@ -45,6 +48,17 @@ pub enum Arg {
     Operand(usize),
     /// The same number everywhere.
     Number(f32),
+    /// What a step has left as one number for a row.
+    One(usize),
+}
+
+/// Where a result goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// A register.
+    Register(usize),
+    /// One number for a row.
+    One(usize),
 }
 
 /// One function of a chain.
@@ -54,8 +68,8 @@ pub struct Step {
     pub op: Op,
     /// What it is applied to; those that the function does not have are ignored.
     pub args: [Arg; 3],
-    /// The register for the result, none of those that the step reads. The last step's is the output instead.
-    pub to: usize,
+    /// Where the result goes: no register that the step reads. That of the last step is the output instead.
+    pub to: To,
 }
 
 /// Which element of an operand belongs to an element of the output.
@@ -145,7 +159,7 @@ impl Then<'_> {
 
 /// An operand, for one block.
 #[derive(Clone, Copy)]
-enum Found<'a> {
+pub(crate) enum Found<'a> {
     Run(&'a [f32]),
     One(f32),
     Register(usize),
@@ -206,19 +220,20 @@ impl Chain<'_> {
         }
         let Some((last, steps)) = self.steps.split_last() else { return };
         for step in steps {
-            let (before, rest) = registers.split_at_mut(step.to);
+            let To::Register(at) = step.to else { panic!("a chain has no rows") };
+            let (before, rest) = registers.split_at_mut(at);
             let Some((to, behind)) = rest.split_first_mut() else { panic!("no such register") };
-            let register = |at: usize| {
-                if at < step.to { &before[at][..len] } else { &behind[at - step.to - 1][..len] }
+            let register = |of: usize| {
+                if of < at { &before[of][..len] } else { &behind[of - at - 1][..len] }
             };
-            apply(level, step, first, &found, register, &mut to[..len]);
+            apply(level, step, first, (&found, &[]), register, &mut to[..len]);
         }
-        apply(level, last, first, &found, |at| &registers[at][..len], y);
+        apply(level, last, first, (&found, &[]), |at| &registers[at][..len], y);
     }
 }
 
 /// The elements of a broadcast operand that belong to a block: a run of them, one, or gathered.
-fn gathered<'a>(
+pub(crate) fn gathered<'a>(
     shape: &Broadcast<1>,
     data: &'a [f32],
     first: usize,
@@ -254,17 +269,18 @@ fn gather<T: Copy>(shape: &Broadcast<1>, data: &[T], first: usize, block: &mut [
     }
 }
 
-/// Runs one step.
-fn apply<'r>(
+/// Runs one step, with what operands are and the numbers of the row.
+pub(crate) fn apply<'r>(
     level: Level,
     step: &Step,
     first: usize,
-    found: &[Found<'r>; MOST_OPERANDS],
+    (found, ones): (&[Found<'r>; MOST_OPERANDS], &[f32]),
     register: impl Fn(usize) -> &'r [f32],
     y: &mut [f32],
 ) {
     let arg = |at: usize| match step.args[at] {
         Arg::Number(x) => Side::One(x),
+        Arg::One(at) => Side::One(ones[at]),
         Arg::Register(at) => Side::Run(register(at)),
         Arg::Operand(at) => match found[at] {
             Found::Run(run) => Side::Run(run),
@@ -289,10 +305,21 @@ fn apply<'r>(
         Op::Select => {
             let Arg::Operand(at) = step.args[0] else { panic!("a condition is an operand") };
             let Found::Condition(data, shape) = found[at] else { panic!("a condition is bytes") };
+            let (then, otherwise) = (arg(1), arg(2));
             let mut condition = [0; BLOCK];
-            gather(shape, data, first, &mut condition[..y.len()]);
-            select(&condition[..y.len()], arg(1), arg(2), y);
+            for (at, y) in y.chunks_mut(BLOCK).enumerate() {
+                let at = at * BLOCK;
+                let condition = &mut condition[..y.len()];
+                gather(shape, data, first + at, condition);
+                select(condition, then.from(at), otherwise.from(at), y);
+            }
         }
+        Op::Reduce(reduction) => match arg(0) {
+            Side::Run(x) => {
+                reduce(level, reduction, &Reduce::new(&[x.len()], |_| true), x, &mut y[..1]);
+            }
+            Side::One(_) => panic!("a row of one number"),
+        },
     }
 }
 
@@ -304,6 +331,14 @@ enum Side<'a> {
 }
 
 impl Side<'_> {
+    /// The same from an element on.
+    fn from(self, at: usize) -> Self {
+        match self {
+            Side::Run(run) => Side::Run(&run[at..]),
+            Side::One(x) => Side::One(x),
+        }
+    }
+
     fn at(&self, at: usize) -> f32 {
         match self {
             Side::Run(run) => run[at],
