@@ -87,6 +87,26 @@ impl<'a> Finish<'a> {
         }
     }
 
+    /// All of it, for one row of vectors of which `before` is in the output.
+    #[inline(always)]
+    pub(crate) fn end<S: Simd, const W: usize>(
+        &self,
+        simd: S,
+        columns: Range<usize>,
+        sums: &mut [[S::V; W]; 1],
+        before: &[f32],
+    ) {
+        self.apply(simd, 0, &columns, sums);
+        if self.in_place() {
+            let mut residual = [[simd.splat(0.0); W]];
+            for w in 0..W {
+                residual[0][w] = load_at(simd, before, w);
+            }
+            self.add_residual(simd, &residual, sums);
+        }
+        self.clamp(simd, sums);
+    }
+
     /// Adds the residual, `beta` times.
     #[inline(always)]
     pub(crate) fn add_residual<S: Simd, const R: usize, const W: usize>(
