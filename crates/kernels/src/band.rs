@@ -92,10 +92,7 @@ impl Band {
 fn copy_row<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
     let len = from.len();
     if len < S::LANES {
-        for (to, x) in to.iter_mut().zip(from) {
-            *to = *x;
-        }
-        return;
+        return simd.store_part(simd.load_part(from, len), to, len);
     }
     let last = len - S::LANES;
     for at in (0..last).step_by(S::LANES) {

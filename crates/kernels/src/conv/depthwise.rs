@@ -9,7 +9,7 @@ use core::ops::Range;
 
 use crate::band::{Band, Rows, Taps};
 use crate::epilogue::Epilogue;
-use crate::gemm::finish::Finish;
+use crate::gemm::finish::{Finish, Line};
 use crate::gemm::tile::store_at;
 use crate::simd::{Kernel, Simd};
 use crate::window::Window;
@@ -112,15 +112,15 @@ impl Part<'_> {
                 weights[r][c] = simd.splat(self.weights[r * K + c]);
             }
         }
-        let whole = rows / R * R;
+        let (whole, line) = (rows / R * R, self.finish.as_line(simd));
         for row in (0..whole).step_by(R) {
             for column in (0..self.columns).step_by(S::LANES) {
-                self.block::<S, K, STEP, R>(simd, &weights, row, column);
+                self.block::<S, K, STEP, R>(simd, (&weights, line), row, column);
             }
         }
         for row in whole..rows {
             for column in (0..self.columns).step_by(S::LANES) {
-                self.block::<S, K, STEP, 1>(simd, &weights, row, column);
+                self.block::<S, K, STEP, 1>(simd, (&weights, line), row, column);
             }
         }
     }
@@ -130,7 +130,7 @@ impl Part<'_> {
     fn block<S: Simd, const K: usize, const STEP: usize, const R: usize>(
         &mut self,
         simd: S,
-        weights: &[[S::V; K]; K],
+        (weights, line): (&[[S::V; K]; K], Option<Line<S>>),
         row: usize,
         column: usize,
     ) {
@@ -150,8 +150,12 @@ impl Part<'_> {
         for o in 0..R {
             let begin = (row + o) * self.columns + column;
             let end = (begin + S::LANES).min((row + o + 1) * self.columns);
-            self.finish.end(simd, begin..end, &mut sums[o], &mut self.y[begin..end]);
-            store_at(simd, sums[o][0][0], &mut self.y[begin..end], 0);
+            let y = &mut self.y[begin..end];
+            match line {
+                Some(line) => sums[o][0][0] = line.end(simd, sums[o][0][0]),
+                None => self.finish.end(simd, begin..end, &mut sums[o], y),
+            }
+            store_at(simd, sums[o][0][0], y, 0);
         }
     }
 }
