@@ -359,7 +359,10 @@ const WALLS: [(&str, &[&str]); 12] = [
         ],
     ),
     ("rewrite", &["plimsoll", "plimsoll-graph", "plimsoll-model", "plimsoll-pack"]),
-    ("run", &["plimsoll", "plimsoll-graph", "plimsoll-kernels", "plimsoll-model"]),
+    (
+        "run",
+        &["plimsoll", "plimsoll-graph", "plimsoll-kernels", "plimsoll-model", "plimsoll-rewrite"],
+    ),
     (
         "onnx",
         &[

@@ -7,7 +7,9 @@
 
 use core::ops::Range;
 
+use crate::Level;
 use crate::band::{Band, Rows, Taps};
+use crate::chain;
 use crate::epilogue::Epilogue;
 use crate::gemm::finish::{Finish, Line};
 use crate::gemm::tile::store_at;
@@ -16,6 +18,7 @@ use crate::window::Window;
 
 /// Some planes of a depthwise convolution.
 pub(super) struct Depthwise<'a> {
+    pub(super) level: Level,
     pub(super) window: &'a Window,
     pub(super) epilogue: &'a Epilogue<'a>,
     /// The whole input and the whole weights.
@@ -87,6 +90,9 @@ impl Kernel for Depthwise<'_> {
                     }
                 }
             }
+            let (first, len) = (plane * output, output);
+            let stored = chain::Rows { count: 1, len, stride: len, first, step: len };
+            self.epilogue.finish(self.level, stored, y);
         }
     }
 }

@@ -17,8 +17,9 @@ use core::ops::Range;
 
 use crate::Level;
 use crate::band::Band;
+use crate::chain::Rows;
 use crate::epilogue::{Epilogue, Residual};
-use crate::gemm::finish::{Finish, left_over};
+use crate::gemm::finish::Finish;
 use crate::gemm::pack::{panel_b, panel_count};
 use crate::gemm::tile::{Block, Far, PanelsA, PanelsB};
 use crate::gemm::{Blocks, LINE, Matrix, Shape, aligned, gemm_scratch, pack_a, packed_a_len};
@@ -189,6 +190,7 @@ fn depthwise(
         Weights::Packed(_) => unreachable!("depthwise weights are never packed"),
     };
     level.run(depthwise::Depthwise {
+        level,
         window: &conv.window,
         epilogue: &operands.epilogue,
         x: operands.x,
@@ -199,9 +201,6 @@ fn depthwise(
         y,
         scratch,
     });
-    if let Some(activation) = left_over(operands.epilogue.activation) {
-        activation.apply(level, y);
-    }
 }
 
 /// Some output channels of one group of one element of the batch.
@@ -218,8 +217,14 @@ struct Part<'a> {
 impl Part<'_> {
     fn run(&self, y: &mut [f32], scratch: &mut [f32]) {
         self.product(y, scratch);
-        let Some(activation) = left_over(self.operands.epilogue.activation) else { return };
-        activation.apply(self.level, y);
+    }
+
+    /// What is left to do for outputs that are stored: some columns of some rows of the group.
+    fn finish_stored(&self, rows: &Range<usize>, columns: &Range<usize>, y: &mut [f32]) {
+        let n = self.conv.window.output_len();
+        let first = (self.group * self.conv.rows() + rows.start) * n + columns.start;
+        let rows = Rows { count: rows.len(), len: columns.len(), stride: n, first, step: n };
+        self.operands.epilogue.finish(self.level, rows, y);
     }
 
     /// The group's input.
@@ -295,18 +300,22 @@ impl Part<'_> {
             if rows.is_empty() {
                 continue;
             }
+            let at = (rows.start - self.rows.start) * n + columns.start;
             self.level.run(Block {
                 a,
                 panels,
                 b,
                 far: Far::A,
-                c: &mut y[(rows.start - self.rows.start) * n + columns.start..],
-                rows,
+                c: &mut y[at..],
+                rows: rows.clone(),
                 stride: n,
                 columns: columns.len(),
                 first: k.start == 0,
                 finish: (k.end == depth).then(|| self.finish(0).at_column(columns.start)),
             });
+            if k.end == depth {
+                self.finish_stored(&rows, columns, &mut y[at..]);
+            }
         }
     }
 

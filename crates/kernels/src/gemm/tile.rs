@@ -51,6 +51,13 @@ pub(crate) struct PanelsB<'a> {
     pub(crate) k: (usize, usize),
 }
 
+impl PanelsB<'_> {
+    /// The same from a column on with which a panel begins; a panel has `width` columns.
+    pub(crate) fn from_column(self, column: usize, width: usize) -> Self {
+        PanelsB { data: &self.data[column / width * self.stride..], ..self }
+    }
+}
+
 /// Which factor of a block is not in the cache yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Far {
