@@ -105,6 +105,18 @@ impl<const N: usize> Broadcast<N> {
         }
     }
 
+    /// Calls `each` with every place of the output, in ascending order, and the place in each operand.
+    #[inline(always)]
+    pub fn for_each(&self, mut each: impl FnMut(usize, [usize; N])) {
+        let steps: [usize; N] = core::array::from_fn(|operand| usize::from(self.is_run(operand)));
+        let row = self.row();
+        self.for_each_row(|start, places| {
+            for i in 0..row {
+                each(start + i, core::array::from_fn(|o| places[o] + i * steps[o]));
+            }
+        });
+    }
+
     /// Goes on to the next row.
     #[inline(always)]
     fn step(&self, outer: usize, index: &mut [usize; MAX_RANK], places: &mut [usize; N]) {

@@ -99,7 +99,7 @@ impl<'a> Constants<'a> {
             let (node, op) = (node.name.clone(), node.kind.clone());
             SessionError::Missing(vec![MissingKernel { node, op, why }])
         };
-        let at = At { node, facts: &self.inferred.facts, constants: self, level };
+        let at = At { node, facts: &self.inferred.facts, constants: self, level, wider: None };
         let built = ops::build(&at).map_err(missing)?;
         let results = self.run(node, &built).map_err(|wrong| match wrong {
             Wrong::Lack(why) => missing(why),

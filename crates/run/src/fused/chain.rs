@@ -131,7 +131,7 @@ impl Compiler<'_> {
             Operator::Cast { .. }
             | Operator::CastLike(_)
             | Operator::Identity
-            | Operator::Dropout
+            | Operator::Dropout { .. }
             | Operator::Reshape { .. }
             | Operator::Squeeze
             | Operator::Unsqueeze

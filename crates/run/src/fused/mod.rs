@@ -41,7 +41,7 @@ impl<'a> On<'a> {
 
     fn at(&self, node: usize) -> At<'a> {
         let On { facts, constants, level, .. } = *self;
-        At { node: self.node(node), facts, constants, level }
+        At { node: self.node(node), facts, constants, level, wider: None }
     }
 
     fn dtype(&self, id: TensorId) -> Result<Dtype, Lack> {

@@ -179,7 +179,7 @@ fn viewed(
         | Operator::Unsqueeze
         | Operator::Flatten { .. }
         | Operator::Identity
-        | Operator::Dropout => Ok(view.reshaped(&dims)),
+        | Operator::Dropout { .. } => Ok(view.reshaped(&dims)),
         Operator::Transpose(Some(permutation)) => Ok(Some(view.transposed(permutation))),
         Operator::Transpose(None) => {
             let reversed: Vec<usize> = (0..dims.len()).rev().collect();

@@ -124,7 +124,7 @@ pub(super) fn binary(at: &At<'_>, function: Binary) -> Result<Built, Lack> {
         Binary::Greater => comparison(at, dtype, Comparison::Greater),
         Binary::GreaterOrEqual => comparison(at, dtype, Comparison::GreaterOrEqual),
         Binary::AddGelu { tanh } => add_gelu(at, tanh),
-        Binary::QuantizedAdd | Binary::QuantizedMul => Err("no kernel".to_owned()),
+        Binary::QuantizedAdd | Binary::QuantizedMul => super::requantized::binary(at, function),
     }
 }
 

@@ -69,10 +69,13 @@ fn window(
     Ok(window.pads(&begin, &end).output(to))
 }
 
-/// The shape of a convolution.
-fn conv_shape(at: &At<'_>, convolution: &Convolution) -> Result<Conv, Lack> {
-    at.only_f32(&[0, 1, 2, 3])?;
-    let (x, y, weights) = (image(&at.dims(0)?)?, image(&at.result_dims(0)?)?, at.dims(1)?);
+/// The shape of a convolution of one operand with another.
+pub(super) fn conv_shape(
+    at: &At<'_>,
+    (x, weights): (usize, usize),
+    convolution: &Convolution,
+) -> Result<Conv, Lack> {
+    let (x, y, weights) = (image(&at.dims(x)?)?, image(&at.result_dims(0)?)?, at.dims(weights)?);
     Ok(Conv {
         window: window(&x.space, &weights[2..], &convolution.windows, &y.space)?,
         batch: x.batch,
@@ -84,14 +87,16 @@ fn conv_shape(at: &At<'_>, convolution: &Convolution) -> Result<Conv, Lack> {
 
 /// The elements that [`conv`] needs as scratch.
 pub(crate) fn conv_scratch(at: &At<'_>, convolution: &Convolution) -> Result<usize, Lack> {
-    let shape = conv_shape(at, convolution)?;
+    at.only_f32(&[0, 1, 2, 3])?;
+    let shape = conv_shape(at, (0, 1), convolution)?;
     let is_packed = at.is_constant(1) && conv::packed_conv_len(at.level, &shape) > 0;
     Ok(conv::conv_scratch(at.level, &shape, is_packed))
 }
 
 /// `x, w, bias?, more?`.
 pub(crate) fn conv(at: &At<'_>, convolution: &Convolution, tail: Tail) -> Result<Built, Lack> {
-    let shape = conv_shape(at, convolution)?;
+    at.only_f32(&[0, 1, 2, 3])?;
+    let shape = conv_shape(at, (0, 1), convolution)?;
     let level = at.level;
     let len = conv::packed_conv_len(level, &shape);
     let weights = at.constant_f32(1)?.map(|weights| tail.scaled_rows(weights, shape.out_channels));
@@ -179,12 +184,17 @@ pub(super) fn conv_transpose(at: &At<'_>, convolution: &Convolution) -> Result<B
     Ok(built.with_scratch::<f32>(scratch))
 }
 
+/// The window of a pool.
+pub(super) fn pool_window(at: &At<'_>, pool: &Pool) -> Result<Window, Lack> {
+    let (x, y) = (image(&at.dims(0)?)?, image(&at.result_dims(0)?)?);
+    let kernel = numbers(&pool.windows.kernel, x.space.len(), 1);
+    window(&x.space, &kernel, &pool.windows, &y.space)
+}
+
 /// `x` to `y, indices?`.
 pub(super) fn pool(at: &At<'_>, pool: &Pool) -> Result<Built, Lack> {
     at.only_f32(&[0])?;
-    let (x, y) = (image(&at.dims(0)?)?, image(&at.result_dims(0)?)?);
-    let kernel = numbers(&pool.windows.kernel, x.space.len(), 1);
-    let window = window(&x.space, &kernel, &pool.windows, &y.space)?;
+    let window = pool_window(at, pool)?;
     let level = at.level;
     let scratch = pool::pool_scratch(&window);
     let built = match pool.pooling {
