@@ -29,8 +29,8 @@ fn every_size(model: &Model, weights: &dyn Weights, symbol: &str, (least, most):
     let arena = session.arena_bytes();
     for size in (least..=most).rev().chain(least..=most) {
         session.resize(model, weights, &[(symbol, size)]).unwrap_or_else(|e| panic!("{size}: {e}"));
-        let exact = Options::default().with_bindings(bindings(symbol, size));
-        let exact = Options { fuse: plimsoll_run::Fuse::Nothing, ..exact };
+        let mut exact = Options::default().with_bindings(bindings(symbol, size));
+        exact.fuse = plimsoll_run::Fuse::Nothing;
         let mut exact = Session::new(model, weights, &exact).unwrap();
         let inputs = random_inputs(size, exact.inputs());
         session.poison();
