@@ -5,7 +5,7 @@ use plimsoll_model::{Binary, Bindings, LayerNorm, Model, Operator, Softmax, Tens
 use super::net::Net;
 use super::values::run;
 use crate::Rewritten;
-use crate::parts::in_parts;
+use crate::parts::{Look, in_parts_of_parts};
 
 const TOKENS: u64 = 24;
 const HEADS: u64 = 4;
@@ -71,14 +71,13 @@ fn parts_compute_the_same() {
     let model = transformer();
     let expected = run(&model, &model, 1);
     let source = Rewritten::unchanged(model.clone());
-    for target in [20_000, 14_000, 11_000, 9_000] {
-        let parted = in_parts(&source, &Bindings::default(), target).expect("shapes");
-        let (parted, ways) = parted.expect("there are large tensors");
-        assert!(ways.len() >= 2, "{target}: {ways:?}");
-        assert_eq!(run(&parted.model, &model, 1), expected, "{target}");
-        let again = in_parts(&parted, &Bindings::default(), target / 2).expect("shapes");
-        if let Some((again, _)) = again {
-            assert_eq!(run(&again.model, &model, 1), expected, "{target}, twice");
+    for target in [0, 9_000, 11_000, 14_000] {
+        for (in_place, deep) in [(false, false), (true, false), (true, true)] {
+            let look = Look { in_place, deep };
+            let parted = in_parts_of_parts(&source, &Bindings::default(), target, look);
+            let parted = parted.expect("shapes").expect("there are large tensors");
+            assert!(parted.ways.len() >= 2, "{target}: {:?}", parted.ways);
+            assert_eq!(run(&parted.rewritten.model, &model, 1), expected, "{target}, {look:?}");
         }
     }
 }
