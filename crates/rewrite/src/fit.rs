@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use plimsoll::Pulse;
 use plimsoll_model::{Bindings, Inferred, Model, infer};
 
+use crate::again::computed_again;
 use crate::along::Along;
 use crate::flow::{Recipe, Segment, flow};
 use crate::frontier::{Applied, FitError, FitOptions, Frontier, Goal, Point, Way};
@@ -13,6 +14,9 @@ use crate::parts::points;
 use crate::planned::planned;
 use crate::recipes::recipes;
 use crate::rewritten::Rewritten;
+
+/// What lives long is computed again if it takes more than this part of the arena.
+const LONG_LIVED: u64 = 100;
 
 /// Finds models that compute the same as this one in less memory, while somebody is asked now and then whether to
 /// go on; what was found by then is kept.
@@ -49,8 +53,14 @@ pub fn fit(
     }
     let plan = |rewritten, ways| planned(rewritten, bindings, options, ways);
     for start in starts(&frontier, source) {
-        for point in points(&start, bindings, pulse, plan)? {
-            frontier.add(point);
+        let again = computed_again(&start.rewritten, bindings, start.arena_bytes / LONG_LIVED)?;
+        let again = again.map(|(again, ways)| plan(again, [&start.ways[..], &ways].concat()));
+        for start in std::iter::once(Ok(start)).chain(again) {
+            let start = start?;
+            points(&start, bindings, pulse, plan)?
+                .into_iter()
+                .for_each(|point| frontier.add(point));
+            frontier.add(start);
         }
     }
     Ok(frontier)

@@ -129,7 +129,7 @@ fn told(region: &Region, parts: u64, rewritten: &Rewritten) -> Applied {
 }
 
 /// Whether every node stands behind those that make what it reads.
-fn is_in_order(model: &Model) -> bool {
+pub(crate) fn is_in_order(model: &Model) -> bool {
     let mut is_there = vec![true; model.tensors.len()];
     let made = model.body.nodes.iter().flat_map(|node| node.outputs.iter().flatten());
     made.for_each(|id| is_there[id.index()] = false);
@@ -141,7 +141,7 @@ fn is_in_order(model: &Model) -> bool {
 }
 
 /// How many bytes a tensor has, if its shape is known.
-fn bytes(fact: &Fact) -> Option<u64> {
+pub(crate) fn bytes(fact: &Fact) -> Option<u64> {
     let dims = fact.shape.as_ref()?.known()?;
     let count = dims.iter().try_fold(1u64, |product, dim| product.checked_mul(*dim))?;
     fact.dtype?.bytes(count)

@@ -199,7 +199,7 @@ fn restart_some(along: &Along<'_>, segments: &mut [Segment], dice: &mut Dice) {
     }
 }
 
-pub(super) fn run(model: &Model, source: &Model, seed: u64) -> BTreeMap<String, Array> {
+pub(crate) fn run(model: &Model, source: &Model, seed: u64) -> BTreeMap<String, Array> {
     let weights = SeededWeights::new(source, &(), seed);
     let session =
         Session::new(source, &weights, &Options::quick()).unwrap_or_else(|e| panic!("{e}"));
