@@ -1,6 +1,7 @@
 //! The way from a model to models that need less memory.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use plimsoll::Pulse;
 use plimsoll_model::{Bindings, Inferred, Model, infer};
@@ -39,10 +40,9 @@ pub fn fit(
         let Inferred { facts, statics, order, .. } = &inferred;
         let along = Along::new(&variant.model, facts, statics, order);
         for recipe in recipes(&along, pulse) {
-            if pulse().is_break() || work == 0 {
+            if pulse().is_break() || !take(&mut work) {
                 return Ok(frontier);
             }
-            work -= 1;
             let rewritten = flow(&along, &recipe).traced_through(&variant);
             let ways = applied(&recipe, &variant);
             frontier.add(planned(rewritten, bindings, options, ways)?);
@@ -54,16 +54,25 @@ pub fn fit(
     let plan = |rewritten, ways| planned(rewritten, bindings, options, ways);
     for start in starts(&frontier, source) {
         let again = computed_again(&start.rewritten, bindings, start.arena_bytes / LONG_LIVED)?;
+        let again = again.filter(|_| take(&mut work));
         let again = again.map(|(again, ways)| plan(again, [&start.ways[..], &ways].concat()));
         for start in std::iter::once(Ok(start)).chain(again) {
             let start = start?;
-            points(&start, bindings, pulse, plan)?
-                .into_iter()
-                .for_each(|point| frontier.add(point));
+            let mut go_on = || if take(&mut work) { pulse() } else { ControlFlow::Break(()) };
+            for point in points(&start, bindings, &mut go_on, plan)? {
+                frontier.add(point);
+            }
             frontier.add(start);
         }
     }
     Ok(frontier)
+}
+
+/// Takes one of what is left.
+fn take(work: &mut u64) -> bool {
+    let is_left = *work > 0;
+    *work = work.saturating_sub(1);
+    is_left
 }
 
 /// What is computed in parts: the model as it is, and the smallest that flows without more arithmetic.
