@@ -191,7 +191,7 @@ pub(crate) fn improve_watched(
     if go_on && ways.search && pairs(problem, sweep) <= MOST_PAIRS {
         let options = exact::Options { work, ..exact::Options::default() };
         let start = Some(&best.solution);
-        let found = exact::minimise_watched(problem, sweep, start, &options, watched);
+        let found = exact::minimise_watched(problem, sweep, start, bound, &options, watched);
         best.work = best.work.saturating_add(found.work);
         best.lower_bound = best.lower_bound.max(found.lower_bound);
         best.more_to_try = found.applies && !found.optimal;
