@@ -8,7 +8,7 @@
 //! that fits is met, and until the optimum of small random problems is proven. `-- --carry` packs
 //! tight problems that nothing was tuned on, whose optimum is known. Every answer is checked.
 //! `-- --tight` packs tight problems of every kind and size (`-- --tight gaps --sizes 100,300 --seeds 1,3,5`), with
-//! odd seeds unless they are given: what is tuned is tuned on even ones. `--minimalloc PROGRAM` runs that program beside us, for as
+//! `--algorithm search` for one way only; odd seeds unless they are given: what is tuned is tuned on even ones. `--minimalloc PROGRAM` runs that program beside us, for as
 //! much CPU time as each of our answers took (at least a second), where there are neither alignments nor windows.
 
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use plimsoll_pack::exact::{self, Verdict};
 use plimsoll_pack::testing::tight::{Cuts, Tight, tight};
 use plimsoll_pack::testing::{Rng, perfect};
 use plimsoll_pack::{
-    Buffer, Effort, Life, Options, Problem, Status, Sweep, bound, check, csv, solve,
+    Algorithm, Buffer, Effort, Life, Options, Problem, Status, Sweep, bound, check, csv, solve,
 };
 
 struct Arguments {
@@ -32,6 +32,7 @@ struct Arguments {
     sizes: Vec<usize>,
     seeds: Vec<u64>,
     minimalloc: Option<PathBuf>,
+    algorithms: Vec<Algorithm>,
     corpus: Option<PathBuf>,
 }
 
@@ -74,6 +75,7 @@ fn arguments() -> Arguments {
         sizes: vec![50, 100, 150, 300, 500, 1000],
         seeds: vec![1, 3, 5, 7, 9, 11, 13, 15],
         minimalloc: None,
+        algorithms: Vec::new(),
         corpus: None,
     };
     let mut rest = std::env::args().skip(1);
@@ -86,6 +88,9 @@ fn arguments() -> Arguments {
             "--sizes" => found.sizes = numbers(rest.next()),
             "--seeds" => found.seeds = numbers(rest.next()),
             "--minimalloc" => found.minimalloc = rest.next().map(PathBuf::from),
+            "--algorithm" => {
+                found.algorithms.extend(rest.next().and_then(|name| Algorithm::by_name(&name)));
+            }
             "--corpus" => found.corpus = rest.next().map(PathBuf::from),
             "--work" => found.work = rest.next().and_then(|n| n.parse().ok()),
             "--repeat" => found.repeat = rest.next().and_then(|n| n.parse().ok()).unwrap_or(1),
@@ -252,6 +257,7 @@ impl Row {
         let mut options = Options::default();
         options.effort = arguments.effort;
         options.work = arguments.work;
+        options.algorithms.clone_from(&arguments.algorithms);
         let start = cpu_seconds();
         let outcome = solve(problem, &options);
         let seconds = cpu_seconds() - start;
