@@ -54,7 +54,8 @@ impl HappensBefore {
             let ordered = if at(write.step) < at(read.step) {
                 order.ordered(&write.access(), &read.access())
             } else {
-                comes_from_outside(&validated.values[root.index()]) && order.ordered(&read.access(), &write.access())
+                comes_from_outside(&validated.values[root.index()])
+                    && order.ordered(&read.access(), &write.access())
             };
             if !ordered && write.step != read.step {
                 let (reader, writer, value) = (read.step, write.step, read.value);
