@@ -259,7 +259,15 @@ impl Layout {
 
     /// From the first to the last of some bytes of the value, with what is between them.
     #[must_use]
+    #[inline]
     pub fn hull(&self, bytes: Span) -> Span {
+        match self.rows {
+            None if !bytes.is_empty() => bytes.shifted(self.first),
+            _ => self.hull_of_rows(bytes),
+        }
+    }
+
+    fn hull_of_rows(&self, bytes: Span) -> Span {
         if bytes.is_empty() {
             return Span::new(self.at(bytes.lo), self.at(bytes.lo));
         }

@@ -228,14 +228,28 @@ impl<'a> Facts<'a> {
 
     /// The accesses of a step to bytes that are followed, row by row.
     pub(super) fn uses(&self, step: StepId) -> impl Iterator<Item = Use> + Clone + '_ {
-        self.uses.of(step).iter().flat_map(|used| {
-            let fact = self.value(used.value);
-            let (layout, bytes) = match (fact.rows, fact.at) {
-                (Some(_), Some(at)) => (fact.layout(at.first), used.within),
-                _ => (Layout::WHOLE, used.span),
-            };
-            layout.spans(bytes).map(|span| Use { span, ..*used })
-        })
+        self.uses.of(step).iter().flat_map(|used| self.rows(used))
+    }
+
+    /// The same, each told as it comes.
+    pub(super) fn each_use(&self, step: StepId, mut each: impl FnMut(&Use)) {
+        for used in self.uses.of(step) {
+            if self.value(used.value).rows.is_none() {
+                each(used);
+            } else {
+                self.rows(used).for_each(|used| each(&used));
+            }
+        }
+    }
+
+    /// An access row by row.
+    fn rows<'b>(&self, used: &'b Use) -> impl Iterator<Item = Use> + Clone + use<'b> {
+        let fact = self.value(used.value);
+        let (layout, bytes) = match (fact.rows, fact.at) {
+            (Some(_), Some(at)) => (fact.layout(at.first), used.within),
+            _ => (Layout::WHOLE, used.span),
+        };
+        layout.spans(bytes).map(|span| Use { span, ..*used })
     }
 
     /// Reads what steps declare.

@@ -73,12 +73,12 @@ pub(super) fn check(facts: &Facts, positions: &[u32], found: &mut Vec<Violation>
 fn early(facts: &Facts, positions: &[u32]) -> Vec<(u32, Use)> {
     let mut early = Vec::new();
     for step in &facts.plan.schedule {
-        for used in facts.uses(*step) {
+        facts.each_use(*step, |used| {
             if let Some(from) = used.from.filter(|from| from != step) {
                 let at = positions[from.index()].min(positions[step.index()]);
-                early.push((at, used));
+                early.push((at, *used));
             }
-        }
+        });
     }
     early.sort_by_key(|(at, _)| *at);
     early
@@ -164,13 +164,15 @@ impl Replay<'_, '_> {
         let overwrites = facts.overwrites(step);
         let is_read = |used: &Use| used.kind == AccessKind::Read;
         let early = || early.iter().map(|(_, used)| used);
-        let own = || facts.uses(step).filter(Use::begins_with_step);
+        let own = |used: &Use| used.begins_with_step();
         for used in early().filter(|used| is_read(used)) {
             self.read_in_parts(used);
         }
-        for used in own().filter(is_read) {
-            self.read_in_parts(&used);
-        }
+        facts.each_use(step, |used| {
+            if own(used) && is_read(used) {
+                self.read_in_parts(used);
+            }
+        });
         for overwrite in overwrites.iter().filter(|o| o.must) {
             self.take_over(step, overwrite);
         }
@@ -181,14 +183,20 @@ impl Replay<'_, '_> {
         for overwrite in overwrites.iter().filter(|o| o.must) {
             self.keep(step, overwrite);
         }
-        for used in own().filter(|used| !is_read(used)) {
-            self.write_used(&used);
-        }
+        facts.each_use(step, |used| {
+            if own(used) && !is_read(used) {
+                self.write_used(used);
+            }
+        });
     }
 
     /// A read, of which the part that is overwritten in place is over when the step writes.
     fn read_in_parts(&mut self, used: &Use) {
         let (begin, end) = (self.begin(used), self.end(used));
+        if self.facts.overwrites(used.step).is_empty() {
+            self.read(used, used.span, begin, end);
+            return;
+        }
         let writes_at = self.time(Point::writes(self.positions[used.step.index()] as usize));
         let mut rest = std::mem::take(&mut self.rest);
         rest.clear();
