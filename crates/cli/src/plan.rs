@@ -186,7 +186,8 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     args.check_shared()?;
     let device = args.device.resolve(uses(&output))?;
     let source = Source::or_sample(args.model.as_deref());
-    let planning = planning(&output, &args.planning)?;
+    let mut planning = planning(&output, &args.planning)?;
+    planning.how_to_read.annotates = output.has(|format| format == Format::Onnx);
     let Some(mut subject) = planning.read(source)?.map(Subject::noted) else {
         return Ok(Answer::Yes);
     };

@@ -16,7 +16,7 @@ use plimsoll_onnx::OnnxWeights;
 use plimsoll_report::size::long;
 use plimsoll_report::{bold, counted, plain};
 use plimsoll_run::{
-    Array, CallInfo, Checked, Options, Port, SeededWeights, Session, check, random_inputs,
+    Array, CallInfo, Checked, Fuse, Options, Port, SeededWeights, Session, check, random_inputs,
 };
 
 use crate::dims::{DimArgs, RecordedDims};
@@ -67,6 +67,10 @@ pub(crate) struct Args {
     /// How long to search for an order with a smaller arena
     #[arg(long, value_enum, value_name = "HOW", default_value_t = Order::Fast)]
     order: Order,
+
+    /// Run every node by itself, where several as one step would need less memory
+    #[arg(long)]
+    no_fuse: bool,
 
     /// How often to run; the least time is told
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -218,6 +222,9 @@ impl Args {
             Order::Fast => Some(OrderEffort::Fast),
             Order::Best => Some(OrderEffort::Default),
         };
+        if self.no_fuse {
+            options.fuse = Fuse::Nothing;
+        }
         Ok(options)
     }
 
@@ -284,7 +291,9 @@ fn write_summary(
     outputs: &BTreeMap<String, Array>,
 ) -> io::Result<()> {
     let style = bold(AnsiColor::Green);
-    writeln!(out, "{style}{source}{style:#}: {}", counted(session.calls(), "call"))?;
+    let (calls, fused) = (counted(session.calls(), "call"), session.fused().len());
+    let fused = if fused == 0 { String::new() } else { format!(", {fused} of several nodes") };
+    writeln!(out, "{style}{source}{style:#}: {calls}{fused}")?;
     writeln!(out, "  arena          {}", long(session.arena_bytes()))?;
     writeln!(out, "  inputs         {}", long(session.input_memory_bytes() as u64))?;
     writeln!(out, "  weights        {}", long(session.constant_bytes() as u64))?;

@@ -60,14 +60,14 @@ pub(crate) fn place(
 ) -> Result<Placed, Refusal> {
     let default = [BankSpec::new("arena")];
     let specs: &[BankSpec] = if options.banks.is_empty() { &default } else { &options.banks };
-    let borrowed = borrowed(validated, options);
+    let imported_by_bank = imported_by_bank(validated, options);
     let mut placed = Placed { banks: Vec::new(), slots: vec![(0, 0); requests.len()] };
     let mut waiting: Vec<usize> = (0..requests.len()).collect();
     for spec in specs {
         for copy in 0.. {
             let name = if copy == 0 { spec.name.clone() } else { format!("{}.{copy}", spec.name) };
-            let lent = borrowed.get(&name).map_or(&[][..], Vec::as_slice);
-            let mut bank = Filling { validated, requests, spec, lent, options, watch };
+            let imported = imported_by_bank.get(&name).map_or(&[][..], Vec::as_slice);
+            let mut bank = Filling { validated, requests, spec, imported, options, watch };
             let before = waiting.len();
             let filled = bank.fill(&mut waiting, &mut placed.slots, placed.banks.len(), name)?;
             let used = waiting.len() < before;
@@ -82,9 +82,9 @@ pub(crate) fn place(
     if waiting.is_empty() { Ok(placed) } else { Err(Refusal::NoRoom(waiting)) }
 }
 
-/// The places that another plan lends, by name of the bank.
+/// The places that another plan has given to values, by name of the bank.
 /// With what may be written behind the end of those that are used here.
-fn borrowed(
+fn imported_by_bank(
     validated: &ValidatedProgram<'_>,
     options: &Options,
 ) -> BTreeMap<String, Vec<SharedSlot>> {
@@ -134,7 +134,7 @@ struct Filling<'a, 'p, 'w> {
     requests: &'a [Request],
     spec: &'a BankSpec,
     /// What another plan has put into this bank.
-    lent: &'a [SharedSlot],
+    imported: &'a [SharedSlot],
     options: &'a Options,
     watch: &'a mut Watch<'w>,
 }
@@ -256,26 +256,26 @@ impl Filling<'_, '_, '_> {
     }
 
     fn problem(&self, inside: &[usize]) -> Result<Problem, Refusal> {
-        problem(self.validated, self.requests, inside, self.spec.align, self.lent)
+        problem(self.validated, self.requests, inside, self.spec.align, self.imported)
     }
 }
 
-/// The items of a bank as rectangles, and what is lent as obstacles behind them.
+/// The items of a bank as rectangles, and what is imported as obstacles behind them.
 fn problem(
     validated: &ValidatedProgram<'_>,
     requests: &[Request],
     inside: &[usize],
     align: Option<u64>,
-    lent: &[SharedSlot],
+    imported: &[SharedSlot],
 ) -> Result<Problem, Refusal> {
     let run = life(LiveRange::whole_run(validated.steps()));
-    let mut buffers: Vec<plimsoll_pack::Buffer> = Vec::with_capacity(inside.len() + lent.len());
+    let mut buffers: Vec<plimsoll_pack::Buffer> = Vec::with_capacity(inside.len() + imported.len());
     for request in inside {
         let mut buffer = requests[*request].buffer.clone();
         buffer.align = common_multiple(buffer.align, align.unwrap_or(1));
         buffers.push(buffer);
     }
-    for slot in lent {
+    for slot in imported {
         buffers.push(plimsoll_pack::Buffer::new(slot.bytes, run).fixed_at(slot.offset));
     }
     let problem = Problem::new(buffers).map_err(Refusal::TooLarge)?;
@@ -284,7 +284,7 @@ fn problem(
     }
     let chosen: Vec<&Request> = inside.iter().map(|request| &requests[*request]).collect();
     // Obstacles live all the time, so their lives say it all.
-    Ok(match conflicts(validated, &chosen, lent.len()) {
+    Ok(match conflicts(validated, &chosen, imported.len()) {
         Some(conflicts) => problem.with_conflicts(conflicts),
         None => problem,
     })
@@ -298,12 +298,12 @@ pub(crate) fn problem_of(
     bank: usize,
     options: &Options,
 ) -> Option<(Vec<usize>, Problem)> {
-    let borrowed = borrowed(validated, options);
+    let imported = imported_by_bank(validated, options);
     let Filled { name, align, .. } = &placed.banks[bank];
-    let lent = borrowed.get(name).map_or(&[][..], Vec::as_slice);
+    let imported = imported.get(name).map_or(&[][..], Vec::as_slice);
     let is_inside = |request: &usize| placed.slots[*request].0 == bank;
     let inside: Vec<usize> = (0..requests.len()).filter(is_inside).collect();
-    let problem = problem(validated, requests, &inside, *align, lent).ok()?;
+    let problem = problem(validated, requests, &inside, *align, imported).ok()?;
     Some((inside, problem))
 }
 

@@ -7,7 +7,7 @@ use plimsoll_model::{Bindings, Inferred, Model, infer};
 
 use crate::along::Along;
 use crate::flow::{Recipe, Segment, flow};
-use crate::frontier::{Applied, FitError, FitOptions, Frontier, Goal, Way};
+use crate::frontier::{Applied, FitError, FitOptions, Frontier, Goal, Point, Way};
 use crate::norms::written_out;
 use crate::parts::points;
 use crate::planned::planned;
@@ -24,7 +24,8 @@ pub fn fit(
 ) -> Result<Frontier, FitError> {
     let source = planned(Rewritten::unchanged(model.clone()), bindings, options, Vec::new())?;
     let (source_arena_bytes, source_multiply_adds) = (source.arena_bytes, source.multiply_adds);
-    let mut frontier = Frontier { source_arena_bytes, source_multiply_adds, points: vec![source] };
+    let mut frontier =
+        Frontier { source_arena_bytes, source_multiply_adds, points: vec![source.clone()] };
     let inferred = infer(model, bindings)?;
     let norms = written_out(model, &inferred.facts, source_arena_bytes / 16);
     let variants = std::iter::once(Rewritten::unchanged(model.clone())).chain(norms);
@@ -46,15 +47,19 @@ pub fn fit(
             }
         }
     }
-    // Where rows flow, little is left for parts.
-    let source = frontier.at_most(0.0).filter(|point| point.ways.is_empty()).cloned();
-    if let Some(smallest) = source {
-        let plan = |rewritten, ways| planned(rewritten, bindings, options, ways);
-        for point in points(&smallest, bindings, pulse, plan)? {
+    let plan = |rewritten, ways| planned(rewritten, bindings, options, ways);
+    for start in starts(&frontier, source) {
+        for point in points(&start, bindings, pulse, plan)? {
             frontier.add(point);
         }
     }
     Ok(frontier)
+}
+
+/// What is computed in parts: the model as it is, and the smallest that flows without more arithmetic.
+fn starts(frontier: &Frontier, source: Point) -> Vec<Point> {
+    let smallest = frontier.at_most(0.0).filter(|point| !point.ways.is_empty()).cloned();
+    std::iter::once(source).chain(smallest).collect()
 }
 
 /// Whether no later candidate is asked for: what comes has more arithmetic.

@@ -12,23 +12,38 @@ use crate::rewritten::Rewritten;
 use crate::stored_parts::with_parts_stored;
 
 /// Plans a rewritten model as `plan` does, and puts its nodes in the order of the plan.
+///
+/// Ties are broken by the order of nodes, so the model is planned once more in the new one: what is promised is
+/// what `plan` says of the file.
 pub(crate) fn planned(
     rewritten: Rewritten,
     bindings: &Bindings,
     options: &FitOptions,
     ways: Vec<Applied>,
 ) -> Result<Point, FitError> {
-    let model = with_parts_stored(&rewritten);
+    let (first, multiply_adds) = plan(&rewritten, bindings, options)?;
+    if ways.is_empty() {
+        return Ok(Point { arena_bytes: first.arena_bytes(), rewritten, multiply_adds, ways });
+    }
+    let rewritten = in_order(rewritten, &first);
+    let (plan, _) = plan(&rewritten, bindings, options)?;
+    Ok(Point { rewritten, arena_bytes: plan.arena_bytes(), multiply_adds, ways })
+}
+
+/// The plan of the model that will be read from the file, and its multiply-adds.
+fn plan(
+    rewritten: &Rewritten,
+    bindings: &Bindings,
+    options: &FitOptions,
+) -> Result<(PlannedGraph, u64), FitError> {
+    let model = with_parts_stored(rewritten);
     let inferred = infer(&model, bindings)?;
     let multiply_adds = multiply_adds(&model, &inferred.facts, &inferred.statics);
     let mut case = Case::new(inferred.graph);
     case.lowering = options.lowering.clone();
     case.options = options.options.clone();
     case.tries = Tries { order: Some(OrderEffort::Default), join: true };
-    let planned = case.plan()?;
-    let arena_bytes = planned.arena_bytes();
-    let rewritten = if ways.is_empty() { rewritten } else { in_order(rewritten, &planned) };
-    Ok(Point { rewritten, arena_bytes, multiply_adds, ways })
+    Ok((case.plan()?, multiply_adds))
 }
 
 /// The nodes of a model in the order of a plan. Those that take no step are where they are first needed.

@@ -71,9 +71,7 @@ pub fn check(
     options: &Options,
 ) -> Result<Result<Checked, Fault>, SessionError> {
     let mut planned = Session::new(model, weights, options)?;
-    let apart =
-        Options { bindings: options.bindings.clone(), level: options.level, ..Options::apart() };
-    let mut apart = Session::new(model, weights, &apart)?;
+    let mut apart = Session::new(model, weights, &options.apart_from(planned.fused()))?;
     planned.poison();
     planned.fill(inputs)?;
     apart.fill(inputs)?;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use plimsoll_graph::CaseError;
 use plimsoll_kernels::OutOfRange;
-use plimsoll_model::{ShapeError, WeightError};
+use plimsoll_model::{FusedFault, ShapeError, WeightError};
 
 /// Why a model cannot be run.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub enum SessionError {
         /// What.
         fault: String,
     },
+    /// Steps that were to be fused cannot be.
+    Fused(FusedFault),
     /// What is computed once went wrong.
     Static(RunError),
     /// The memory that was given cannot be used.
@@ -53,6 +55,7 @@ impl fmt::Display for SessionError {
             SessionError::Weight(error) => error.fmt(f),
             SessionError::Plan(error) => error.fmt(f),
             SessionError::Place { of, fault } => write!(f, "`{of}`: {fault}"),
+            SessionError::Fused(fault) => write!(f, "a step cannot be fused: {fault}"),
             SessionError::Static(error) => error.fmt(f),
             SessionError::Memory(fault) => write!(f, "the memory for the arena: {fault}"),
             SessionError::Input { name, fault } => write!(f, "input `{name}`: {fault}"),

@@ -38,7 +38,8 @@ impl Shelf {
 /// A plan that is resolved.
 pub(crate) struct Resolver<'a> {
     model: &'a Model,
-    inferred: &'a Inferred,
+    /// The value of every tensor that the graph has.
+    values: &'a [Option<ValueId>],
     planned: &'a PlannedGraph,
     program: ScheduledGraph<'a>,
     /// The tensor of each value.
@@ -55,10 +56,11 @@ impl<'a> Resolver<'a> {
     pub(crate) fn new(
         model: &'a Model,
         inferred: &'a Inferred,
+        values: &'a [Option<ValueId>],
         planned: &'a PlannedGraph,
     ) -> Result<Self, SessionError> {
         let mut tensors = vec![None; planned.best.graph.values().len()];
-        for (index, value) in inferred.values.iter().enumerate() {
+        for (index, value) in values.iter().enumerate() {
             if let Some(value) = value {
                 tensors[value.index()] = Some(TensorId::new(index));
             }
@@ -70,7 +72,7 @@ impl<'a> Resolver<'a> {
         let program = planned.program();
         let mut resolver = Resolver {
             model,
-            inferred,
+            values,
             planned,
             program,
             tensors,
@@ -79,7 +81,7 @@ impl<'a> Resolver<'a> {
             guards: guards(model, inferred),
         };
         for input in &model.body.inputs {
-            if let Some(value) = inferred.values[input.index()] {
+            if let Some(value) = values[input.index()] {
                 resolver.spot(value).map_err(|fault| resolver.misplaced(value, fault))?;
             }
         }
@@ -153,7 +155,7 @@ impl<'a> Resolver<'a> {
         let guards = self.guards.get(node).cloned().unwrap_or_default();
         let mut spots = Vec::with_capacity(guards.len());
         for Guard { condition, holds } in guards {
-            let value = self.inferred.values[condition.index()];
+            let value = self.values[condition.index()];
             let value = value.ok_or("its condition is not there")?;
             spots.push((self.spot(value)?, holds));
         }
@@ -207,7 +209,7 @@ impl<'a> Resolver<'a> {
     fn ports_of(&mut self, ids: &[TensorId]) -> Result<Vec<Port>, SessionError> {
         let mut ports = Vec::with_capacity(ids.len());
         for id in ids {
-            let Some(value) = self.inferred.values[id.index()] else { continue };
+            let Some(value) = self.values[id.index()] else { continue };
             let spot = self.spot(value).map_err(|fault| self.misplaced(value, fault))?;
             let of = self.planned.best.graph.value(value);
             let dims = of.shape.known().unwrap_or_default();

@@ -7,18 +7,23 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll::{Scratch, ValueId};
+use plimsoll::ValueId;
 use plimsoll_graph::{Case, LoweringOptions, NodeId, PlannedGraph, Tries};
 use plimsoll_kernels::Level;
-use plimsoll_model::{Bindings, Inferred, Model, ModelNode, Operator, Weights, infer};
+use plimsoll_model::{
+    Bindings, FusedGraph, FusedGraphError, FusedStep, Fusing, Inferred, Model, ModelNode, Operator,
+    Weights, Wiring, infer,
+};
+use plimsoll_rewrite::fuse::{Fused, FusionKind, fuse};
 
 use crate::arena::Arena;
 use crate::at::At;
 use crate::constants::{Constants, flatten};
 use crate::error::{MissingKernel, RunError, SessionError};
+use crate::fused::{Kernels, On};
 use crate::io::{Given, Io, Operands};
 use crate::kernel::{Built, Kernel, Lack};
-use crate::memory::{LINE, Lines, Plain, elements, elements_mut};
+use crate::memory::{Lines, Plain, elements, elements_mut};
 use crate::ops;
 use crate::place::Spot;
 use crate::port::{Array, Port};
@@ -38,6 +43,20 @@ pub struct Options {
     pub tries: Tries,
     /// Which instructions kernels may use.
     pub level: Level,
+    /// Which nodes are one step.
+    pub fuse: Fuse,
+}
+
+/// Which nodes are one step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fuse {
+    /// Every node by itself.
+    Nothing,
+    /// Those for which there is a kernel, as long as the arena is not larger.
+    Best,
+    /// These.
+    Steps(Vec<FusedStep>),
 }
 
 impl Default for Options {
@@ -45,7 +64,8 @@ impl Default for Options {
     fn default() -> Self {
         let Case { lowering, options: plan, tries, .. } =
             Case::new(plimsoll_graph::Graph::default());
-        Options { bindings: Bindings::default(), lowering, plan, tries, level: Level::detect() }
+        let (bindings, level) = (Bindings::default(), Level::detect());
+        Options { bindings, lowering, plan, tries, level, fuse: Fuse::Best }
     }
 }
 
@@ -60,6 +80,16 @@ impl Options {
             options.plan.with_in_place(false).with_no_share(plimsoll::NoShare::Everything);
         options.tries.join = false;
         options
+    }
+
+    /// What a session is compared with that runs these fused steps: the same steps, with every tensor apart.
+    pub(crate) fn apart_from(&self, steps: &[FusedStep]) -> Self {
+        Options {
+            bindings: self.bindings.clone(),
+            level: self.level,
+            fuse: Fuse::Steps(steps.to_vec()),
+            ..Options::apart()
+        }
     }
 
     /// A plan by rules alone, in the order of the model.
@@ -107,6 +137,7 @@ pub struct CallInfo<'s> {
 pub struct Session<'m> {
     planned: PlannedGraph,
     steps: Vec<Step>,
+    fused: Vec<FusedStep>,
     constants: Lines,
     inputs: Lines,
     arena: Arena<'m>,
@@ -289,6 +320,12 @@ impl<'m> Session<'m> {
         &self.planned
     }
 
+    /// The fused steps of the plan, each with its nodes.
+    #[must_use]
+    pub fn fused(&self) -> &[FusedStep] {
+        &self.fused
+    }
+
     /// How many bytes the arena has: all that a run writes.
     #[must_use]
     pub fn arena_bytes(&self) -> u64 {
@@ -350,12 +387,22 @@ element! {
     u8: U8 | Bool;
 }
 
-/// A model that is planned, and whose kernels are chosen.
+/// A model whose shapes are known.
 struct Prepared<'a> {
     model: &'a Model,
     weights: &'a dyn Weights,
     options: &'a Options,
     inferred: Inferred,
+}
+
+/// A model that is planned, and whose kernels are chosen.
+struct Chosen {
+    planned: PlannedGraph,
+    /// The value of every tensor that the graph has.
+    values: Vec<Option<ValueId>>,
+    /// The kernels of all nodes of the graph.
+    library: Vec<Built>,
+    fused: Vec<FusedStep>,
 }
 
 impl<'a> Prepared<'a> {
@@ -373,9 +420,8 @@ impl<'a> Prepared<'a> {
     ) -> Result<Session<'m>, SessionError> {
         let Prepared { model, weights, options, inferred } = &self;
         let constants = Constants::new(model, *weights, inferred, options.level)?;
-        let library = self.library(&constants)?;
-        let planned = self.plan(&library)?;
-        let mut resolver = Resolver::new(model, inferred, &planned)?;
+        let Chosen { planned, values, library, fused } = self.chosen(&constants)?;
+        let mut resolver = Resolver::new(model, inferred, &values, &planned)?;
         let packed_bytes = library.iter().map(|built| built.packed_bytes).sum();
         let steps = resolver.steps(library)?;
         let (input_ports, output_ports) = resolver.ports()?;
@@ -387,6 +433,7 @@ impl<'a> Prepared<'a> {
         Ok(Session {
             planned,
             steps,
+            fused,
             constants,
             inputs,
             arena,
@@ -397,7 +444,83 @@ impl<'a> Prepared<'a> {
         })
     }
 
-    /// The kernels of all nodes of the graph, or all that are missing.
+    /// The plan and the kernels, with fused steps as the options want them.
+    fn chosen(&self, constants: &Constants<'_>) -> Result<Chosen, SessionError> {
+        let library = self.library(constants)?;
+        let Prepared { model, options, inferred, .. } = self;
+        let names = inferred.graph.node_ids().map(|id| inferred.graph.node(id).name.clone());
+        let scratch = library.iter().map(|built| built.scratch_bytes as u64);
+        let on = On { model, facts: &inferred.facts, constants, level: options.level };
+        let kernels = Kernels { on, scratch: names.zip(scratch).collect() };
+        let (steps, planned, values) = self.fused(&kernels)?;
+        let mut alone = BTreeMap::new();
+        for (id, built) in inferred.graph.node_ids().zip(library) {
+            alone.insert(inferred.graph.node(id).name.clone(), built);
+        }
+        let library = self.with_fused(&kernels, &steps, &planned, alone)?;
+        Ok(Chosen { planned, values, library, fused: steps })
+    }
+
+    /// The kernels of the nodes of a graph with fused steps.
+    fn with_fused(
+        &self,
+        kernels: &Kernels<'_>,
+        steps: &[FusedStep],
+        planned: &PlannedGraph,
+        mut alone: BTreeMap<String, Built>,
+    ) -> Result<Vec<Built>, SessionError> {
+        let Prepared { model, inferred: Inferred { facts, statics, order, .. }, .. } = self;
+        let wiring = Wiring::new(model, order);
+        let fusing = Fusing { model, facts, statics, wiring: &wiring, kernels };
+        let last = |step: &FusedStep| step.nodes.last().map(|last| &model.body.nodes[*last].name);
+        let graph = &planned.best.graph;
+        let mut library = Vec::new();
+        for id in graph.node_ids() {
+            let node = graph.node(id);
+            let step = steps.iter().find(|step| last(step) == Some(&node.name));
+            let built = match step {
+                Some(step) => kernels.built(&fusing, step),
+                None => alone.remove(&node.name).ok_or_else(|| "no kernel".to_owned()),
+            };
+            library.push(built.map_err(|why| {
+                let (node, op) = (node.name.clone(), node.kind.clone());
+                SessionError::Missing(vec![MissingKernel { node, op, why }])
+            })?);
+        }
+        Ok(library)
+    }
+
+    /// The fused steps, the plan with these, and its values.
+    fn fused(
+        &self,
+        kernels: &Kernels<'_>,
+    ) -> Result<(Vec<FusedStep>, PlannedGraph, Vec<Option<ValueId>>), SessionError> {
+        let Prepared { model, options, inferred, .. } = self;
+        let Options { lowering, plan, tries, .. } = options;
+        let given = match &options.fuse {
+            Fuse::Steps(steps) => &steps[..],
+            Fuse::Nothing | Fuse::Best => &[],
+        };
+        let graph = inferred.fused_by(model, given, kernels);
+        let FusedGraph { graph, values } = graph.map_err(|error| match error {
+            FusedGraphError::Step(fault) => SessionError::Fused(fault),
+            FusedGraphError::Graph(error) => SessionError::Shape(error.into()),
+        })?;
+        let case = Case {
+            lowering: lowering.clone(),
+            options: plan.clone(),
+            tries: *tries,
+            ..Case::new(graph)
+        };
+        if options.fuse != Fuse::Best {
+            return Ok((given.to_vec(), case.plan()?, values));
+        }
+        let kinds = FusionKind::ALL.into_iter().collect();
+        let Fused { steps, values, planned, .. } = fuse(model, inferred, &case, &kinds, kernels)?;
+        Ok((steps, planned, values))
+    }
+
+    /// The kernels of all nodes of the graph without fused steps, or all that are missing.
     fn library(&self, constants: &Constants<'_>) -> Result<Vec<Built>, SessionError> {
         let mut nodes = Vec::new();
         flatten(&self.model.body, &self.inferred.order, &mut nodes);
@@ -436,24 +559,6 @@ impl<'a> Prepared<'a> {
             return ops::branch(node, &self.inferred.facts);
         }
         let (facts, level) = (&self.inferred.facts[..], self.options.level);
-        ops::build(&At { node, facts, constants, level })
-    }
-
-    fn plan(&self, library: &[Built]) -> Result<PlannedGraph, SessionError> {
-        let mut graph = self.inferred.graph.clone();
-        for (id, built) in self.inferred.graph.node_ids().zip(library) {
-            if built.scratch_bytes > 0 {
-                let scratch = Scratch { bytes: built.scratch_bytes as u64, align: LINE as u64 };
-                graph.set_scratch(id, Some(scratch));
-            }
-        }
-        let Options { lowering, plan, tries, .. } = self.options;
-        let case = Case {
-            lowering: lowering.clone(),
-            options: plan.clone(),
-            tries: *tries,
-            ..Case::new(graph)
-        };
-        Ok(case.plan()?)
+        ops::build(&At { node, facts, constants, level, wider: None })
     }
 }

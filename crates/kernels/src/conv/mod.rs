@@ -16,8 +16,9 @@ use core::ops::Range;
 
 use crate::Level;
 use crate::band::{self, Band, Taps};
+use crate::chain::Rows;
 use crate::epilogue::{Epilogue, Residual};
-use crate::gemm::finish::{Finish, left_over};
+use crate::gemm::finish::Finish;
 use crate::gemm::pack::{panel_b, panel_count};
 use crate::gemm::tile::{Block, PanelsA, PanelsB};
 use crate::gemm::{Blocks, LINE, Matrix, Shape, aligned, gemm_scratch, pack_a, packed_a_len};
@@ -190,8 +191,14 @@ impl Part<'_> {
         } else {
             self.product(y, scratch);
         }
-        let Some(activation) = left_over(self.operands.epilogue.activation) else { return };
-        activation.apply(self.level, y);
+    }
+
+    /// What is left to do for outputs that are stored: some columns of some rows of the group.
+    fn finish_stored(&self, rows: &Range<usize>, columns: &Range<usize>, y: &mut [f32]) {
+        let n = self.conv.window.output_len();
+        let first = (self.group * self.conv.rows() + rows.start) * n + columns.start;
+        let rows = Rows { count: rows.len(), len: columns.len(), stride: n, first, step: n };
+        self.operands.epilogue.finish(self.level, rows, y);
     }
 
     /// The group's input.
@@ -217,6 +224,7 @@ impl Part<'_> {
         for (row, y) in self.rows.clone().zip(y.chunks_exact_mut(window.output_len())) {
             let taps = Taps::Weighted(&weights[(first + row) * len..][..len]);
             band::plane(self.level, window, taps, self.x(), self.finish(row), y, scratch);
+            self.finish_stored(&(row..row + 1), &(0..y.len()), y);
         }
     }
 
@@ -281,17 +289,21 @@ impl Part<'_> {
             if rows.is_empty() {
                 continue;
             }
+            let at = (rows.start - self.rows.start) * n + columns.start;
             self.level.run(Block {
                 a,
                 panels,
                 b,
-                c: &mut y[(rows.start - self.rows.start) * n + columns.start..],
-                rows,
+                c: &mut y[at..],
+                rows: rows.clone(),
                 stride: n,
                 columns: columns.len(),
                 first: k.start == 0,
                 finish: (k.end == depth).then(|| self.finish(0).at_column(columns.start)),
             });
+            if k.end == depth {
+                self.finish_stored(&rows, columns, &mut y[at..]);
+            }
         }
     }
 

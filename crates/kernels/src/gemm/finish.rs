@@ -3,7 +3,6 @@
 use core::ops::Range;
 
 use super::tile::load_at;
-use crate::activation::Activation;
 use crate::epilogue::{Bias, Epilogue, Residual};
 use crate::simd::Simd;
 
@@ -23,7 +22,7 @@ pub(crate) struct Finish<'a> {
 impl<'a> Finish<'a> {
     /// Of an epilogue; the block's first row is row `rows.0` of the bias and row `rows.1` of the residual.
     pub(crate) fn new(epilogue: &Epilogue<'a>, rows: (usize, usize), columns: usize) -> Finish<'a> {
-        let Epilogue { alpha, beta, bias, residual, activation } = *epilogue;
+        let Epilogue { alpha, beta, bias, residual, activation, .. } = *epilogue;
         Finish { alpha, beta, bias, residual, clamp: activation.as_clamp(), rows, columns }
     }
 
@@ -122,10 +121,4 @@ fn each<V: Copy, const R: usize, const W: usize>(sums: &mut [[V; W]; R], f: impl
             *sum = f(*sum);
         }
     }
-}
-
-/// The activation that is still to do once the blocks are stored.
-pub(crate) fn left_over(activation: Activation) -> Option<Activation> {
-    let is_done = activation == Activation::None || activation.as_clamp().is_some();
-    (!is_done).then_some(activation)
 }

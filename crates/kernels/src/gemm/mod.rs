@@ -12,10 +12,11 @@ pub(crate) mod tile;
 
 use core::ops::Range;
 
-use self::finish::{Finish, left_over};
+use self::finish::Finish;
 use self::row::Row;
 use self::tile::{Block, PanelsA, PanelsB};
 use crate::Level;
+use crate::chain::Rows;
 use crate::epilogue::{Epilogue, Residual};
 
 /// The dims of a product.
@@ -183,9 +184,8 @@ pub fn gemm(
     {
         let finish = Finish::new(&product.epilogue, (0, 0), 0);
         level.run(Row { a, b, k, c: &mut c[..n], finish });
-        if let Some(activation) = left_over(product.epilogue.activation) {
-            activation.apply(level, &mut c[..n]);
-        }
+        let row = Rows { count: 1, len: n, stride: n, first: 0, step: n };
+        product.epilogue.finish(level, row, c);
         return;
     }
     let blocks = Blocks::new(level, product.shape, product.epilogue.residual == Residual::InPlace);
@@ -329,13 +329,14 @@ impl Walk<'_> {
         c: &mut [f32],
         stride: usize,
     ) {
-        let Some(activation) = left_over(self.product.epilogue.activation).filter(|_| is_last)
-        else {
+        if !is_last {
             return;
-        };
-        for row in rows.clone() {
-            activation.apply(self.level, &mut c[row * stride + columns.start..][..columns.len()]);
         }
+        let (n, Range { start, end }) = (self.product.shape.n, rows.clone());
+        let first = start * n + columns.start;
+        let rows = Rows { count: end - start, len: columns.len(), stride, first, step: n };
+        let c = &mut c[start * stride + columns.start..];
+        self.product.epilogue.finish(self.level, rows, c);
     }
 }
 

@@ -87,6 +87,8 @@ pub enum FusedFault {
     Order,
     /// No kernel computes that node together with those before it.
     Node(String),
+    /// The runtime has no kernel for all of them.
+    Kernel(String),
     /// Something between the nodes is read by others.
     Read {
         /// The name of the tensor.
@@ -102,6 +104,9 @@ impl fmt::Display for FusedFault {
             }
             FusedFault::Node(node) => {
                 write!(f, "node `{node}` cannot be fused with those before it")
+            }
+            FusedFault::Kernel(node) => {
+                write!(f, "there is no kernel that ends with node `{node}`")
             }
             FusedFault::Read { tensor } => write!(f, "tensor `{tensor}` is read by other steps"),
         }
@@ -121,6 +126,37 @@ pub struct Fusing<'m> {
     pub statics: &'m [bool],
     /// Who makes and reads what.
     pub wiring: &'m Wiring,
+    /// The kernels of the runtime.
+    pub kernels: &'m dyn FusedKernels,
+}
+
+/// What a runtime's kernels can do: everything that is fused for it is asked here first.
+pub trait FusedKernels: fmt::Debug {
+    /// What a step does to memory in that runtime: of what any kernel of its form `may` do, what its own one does. `None`
+    /// if it has none.
+    fn accesses(
+        &self,
+        fusing: &Fusing<'_>,
+        step: &FusedStep,
+        may: FusedAccesses,
+    ) -> Option<FusedAccesses>;
+
+    /// The bytes that a node needs while it runs by itself, by its name.
+    fn scratch_bytes(&self, node: &str) -> u64;
+}
+
+/// Kernels for whatever can be one step.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AllKernels;
+
+impl FusedKernels for AllKernels {
+    fn accesses(&self, _: &Fusing<'_>, _: &FusedStep, may: FusedAccesses) -> Option<FusedAccesses> {
+        Some(may)
+    }
+
+    fn scratch_bytes(&self, _: &str) -> u64 {
+        0
+    }
 }
 
 impl Fusing<'_> {
@@ -161,7 +197,10 @@ impl Fusing<'_> {
                 return Err(FusedFault::Node(self.model.body.nodes[*node].name.clone()));
             }
         }
-        stages.finish(step)
+        let may = stages.finish(step)?;
+        let last = nodes.last().map_or("", |last| &self.model.body.nodes[*last].name);
+        let does = self.kernels.accesses(self, step, may);
+        does.ok_or_else(|| FusedFault::Kernel(last.to_owned()))
     }
 
     /// Whether what a node makes is read by others of these, or it is the last.

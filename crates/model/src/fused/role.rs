@@ -42,7 +42,9 @@ pub(super) fn role(node: &ModelNode, facts: &[Fact], statics: &[bool]) -> Role {
         | Operator::BatchNorm(BatchNorm { training: false, .. }) => {
             one_output(node, Role::Elementwise)
         }
-        Operator::Dropout if operand(node, 2).is_none() => one_output(node, Role::Elementwise),
+        Operator::Dropout { .. } if operand(node, 2).is_none() => {
+            one_output(node, Role::Elementwise)
+        }
         Operator::MatMul
         | Operator::FusedMatMul(_)
         | Operator::Gemm(_)

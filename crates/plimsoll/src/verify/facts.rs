@@ -25,7 +25,7 @@ pub(super) struct Facts<'a> {
     /// What is in the space of the caller's memory: the first byte of each root there.
     outside: Vec<(u64, ValueId)>,
     /// Roots of the caller's that are not ours to change.
-    lent: Vec<ValueId>,
+    imported: Vec<ValueId>,
     /// Roots of which the caller fills a part, in order.
     filled: Vec<ValueId>,
     /// The declared overwrites of which both sides are known.
@@ -181,9 +181,10 @@ impl<'a> Facts<'a> {
         let parts = values.iter().filter(|part| part.filled);
         let mut filled: Vec<ValueId> = parts.map(|part| part.root).collect();
         filled.sort_unstable();
-        let (outside, lent) = (Vec::new(), Vec::new());
+        let (outside, imported) = (Vec::new(), Vec::new());
         let (overwrites, uses) = (ByStep::new(program.steps()), ByStep::new(program.steps()));
-        let mut facts = Facts { program, plan, values, outside, lent, filled, overwrites, uses };
+        let mut facts =
+            Facts { program, plan, values, outside, imported, filled, overwrites, uses };
         facts.locate();
         facts.resolve();
         facts.check_declarations(found);
@@ -362,14 +363,14 @@ impl<'a> Facts<'a> {
                 && fact.life != Life::Temporary
                 && !self.program.value(value).donated
             {
-                self.lent.push(value);
+                self.imported.push(value);
             }
         }
-        if !self.lent.is_empty() {
-            let mut lent = vec![false; self.values.len()];
-            self.lent.iter().for_each(|value| lent[value.index()] = true);
+        if !self.imported.is_empty() {
+            let mut imported = vec![false; self.values.len()];
+            self.imported.iter().for_each(|value| imported[value.index()] = true);
             for fact in &mut self.values {
-                fact.protected |= lent[fact.alias_set.index()];
+                fact.protected |= imported[fact.alias_set.index()];
             }
         }
         bases

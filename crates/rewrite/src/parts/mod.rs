@@ -5,19 +5,17 @@
 //! columns of logits. What is inside of a region is then there in parts alone. No arithmetic is added, and no sum is
 //! reordered. Operators decide ([`needs`]), never names.
 //!
-//! Which regions there are follows from a target: around every tensor that is large beside it, largest first, and in
-//! as many parts as bring the region down to the target. What comes of it is planned by whoever asks.
-//!
-//! Cost: a region is grown in steps that each look at the region once, so it is linear in the model for every large
-//! tensor, and regions are bounded.
+//! Which regions there are is [searched](search) by what is alive; what comes of it is planned by whoever asks.
 
 mod apply;
 mod needs;
+mod peak;
 mod region;
+mod search;
 
 use plimsoll::Pulse;
 use plimsoll_graph::{Fact, Shape};
-use plimsoll_model::{Bindings, Model, ShapeError, TensorId, infer};
+use plimsoll_model::{Bindings, Model, ShapeError, infer};
 
 use self::apply::applied;
 use self::needs::Shapes;
@@ -25,14 +23,14 @@ use self::region::{Network, Region};
 use crate::frontier::{Applied, FitError, Point, Way};
 use crate::rewritten::Rewritten;
 
-/// A tensor is large if it takes more than this part of the target.
-const LARGE: u64 = 6;
+/// How many nodes of ranges are looked at in one search.
+const WORK: u64 = 6_000_000;
 
-/// The most regions that are made at once.
-const MOST_REGIONS: usize = 512;
+/// How often parts are cut into parts.
+const ROUNDS: usize = 3;
 
-/// A model with regions in parts, so that each takes no more than the target, as far as that can be; `None` if there
-/// is nothing to do. Says what was done.
+/// A model with regions in parts, so that it takes no more than a target, nearly, or as little as it can; `None` if
+/// it would take no less. Says what was done.
 pub(crate) fn in_parts(
     rewritten: &Rewritten,
     bindings: &Bindings,
@@ -45,75 +43,42 @@ pub(crate) fn in_parts(
     let inferred = infer(model, bindings)?;
     let known = |fact: &Fact| fact.shape.as_ref().and_then(Shape::known);
     let shapes = Shapes { model, dims: inferred.facts.iter().map(known).collect() };
-    let bytes = inferred.facts.iter().map(|fact| bytes(fact).unwrap_or(0)).collect();
-    let mut network = Network::new(&shapes, bytes);
-    let mut large: Vec<TensorId> = (0..model.tensors.len()).map(TensorId::new).collect();
-    large.retain(|id| {
-        let is_static = inferred.statics[id.index()];
-        network.is_made(*id) && !is_static && network.bytes[id.index()] > target / LARGE
-    });
-    large.sort_by_key(|id| std::cmp::Reverse(network.bytes[id.index()]));
-    let mut regions: Vec<(Region, u64)> = Vec::new();
-    let mut inside = vec![false; model.tensors.len()];
-    for seed in large {
-        if inside[seed.index()] || regions.len() == MOST_REGIONS {
-            continue;
-        }
-        let Some(region) = network.around(seed) else { continue };
-        for node in &region.nodes {
-            network.taken[*node] = true;
-            let made = model.body.nodes[*node].outputs.iter().flatten();
-            made.for_each(|id| inside[id.index()] = true);
-        }
-        let parts = region.parts(target);
-        regions.push((region, parts));
-    }
-    if regions.is_empty() {
+    let sizes = inferred.facts.iter().zip(&inferred.statics);
+    let sizes = sizes.map(|(fact, is_static)| if *is_static { None } else { bytes(fact) });
+    let network = Network::new(&shapes, sizes.map(|bytes| bytes.unwrap_or(0)).collect());
+    let mut work = WORK;
+    let found = search::regions(&network, target, &mut work);
+    let [before, after] = found.peaks;
+    if found.regions.is_empty() || after >= before {
         return Ok(None);
     }
-    let parted = applied(&network, &regions).traced_through(rewritten);
-    let ways = regions.iter().map(|(region, parts)| told(region, *parts, rewritten));
+    let parted = applied(&network, &found.regions).traced_through(rewritten);
+    let ways = found.regions.iter().map(|(region, parts)| told(region, *parts, rewritten));
     Ok(Some((parted, ways.collect())))
 }
 
-/// Arenas that are tried for, in percent of the source's.
-const TARGETS: [u64; 4] = [60, 40, 28, 16];
-
-/// Points with less memory than one that is given, at the same arithmetic: in parts, and if that helps in parts of
-/// parts.
+/// Points with less memory than one that is given, at the same arithmetic: in parts, and as long as that helps in
+/// parts of parts.
 pub(crate) fn points(
     from: &Point,
     bindings: &Bindings,
     pulse: &mut Pulse<'_>,
     planned: impl Fn(Rewritten, Vec<Applied>) -> Result<Point, FitError>,
 ) -> Result<Vec<Point>, FitError> {
-    let mut best: Vec<Point> = Vec::new();
-    for _ in 0..2 {
-        let (start, ways) = match best.last() {
-            Some(point) => (point.clone(), point.ways.clone()),
-            None => (from.clone(), from.ways.clone()),
-        };
-        let mut least = start.arena_bytes;
-        let known = best.len();
-        for percent in TARGETS {
-            if pulse().is_break() {
-                return Ok(best);
-            }
-            let target = start.arena_bytes / 100 * percent;
-            let Some((parted, new)) = in_parts(&start.rewritten, bindings, target)? else {
-                continue;
-            };
-            let point = planned(parted, [&ways[..], &new[..]].concat())?;
-            if point.arena_bytes < least {
-                least = point.arena_bytes;
-                best.push(point);
-            }
-        }
-        if best.len() == known {
+    let mut points: Vec<Point> = Vec::new();
+    for _ in 0..ROUNDS {
+        if pulse().is_break() {
             break;
         }
+        let start = points.last().unwrap_or(from);
+        let Some((parted, new)) = in_parts(&start.rewritten, bindings, 0)? else { break };
+        let point = planned(parted, [&start.ways[..], &new[..]].concat())?;
+        if point.arena_bytes >= start.arena_bytes {
+            break;
+        }
+        points.push(point);
     }
-    Ok(best)
+    Ok(points)
 }
 
 /// What is said of a region.

@@ -1,7 +1,9 @@
 //! The same elements elsewhere: copies of what is not a view, transposes, parts, repeats, edges.
 
+use plimsoll_graph::Dtype;
 use plimsoll_kernels::Strided;
 use plimsoll_kernels::blocks::{self, BlockOrder};
+use plimsoll_kernels::cast::CastFrom;
 use plimsoll_kernels::fill::{self, Triangle};
 use plimsoll_kernels::pad::{self, Pad};
 use plimsoll_model::{DepthOrder, PadMode};
@@ -9,7 +11,7 @@ use plimsoll_model::{DepthOrder, PadMode};
 use super::elementwise::each;
 use crate::at::{At, axis_of};
 use crate::kernel::{Built, Call, Kernel, Lack, Part};
-use crate::types::by_width;
+use crate::types::{by_any, by_width};
 
 /// Where a reshape and its like are not views.
 pub(super) fn copy(at: &At<'_>) -> Result<Built, Lack> {
@@ -38,11 +40,13 @@ pub(super) fn dropout(at: &At<'_>) -> Result<Built, Lack> {
     }
     let mut built = copies(&[(0, 0)]);
     if at.wants(1) {
-        let kernel: Kernel = Box::new(|io| {
-            io.write::<u8>(0).fill(1);
+        let dtype = at.result_dtype(1)?;
+        let dtype = if dtype == Dtype::Bool { Dtype::U8 } else { dtype };
+        let kernel: Result<Kernel, Lack> = by_any!(dtype, T => Ok(Box::new(|io| {
+            io.write::<T>(0).fill(T::cast_from(1u8));
             Ok(())
-        });
-        built.calls.push(Call::of(None, 1, kernel));
+        })));
+        built.calls.push(Call::of(None, 1, kernel?));
     }
     Ok(built)
 }

@@ -238,8 +238,9 @@ fn the_version_decides_what_attributes_mean() {
     let inputs = |version| accepted(&single("", version, squeeze())).body.nodes[0].inputs.len();
     assert_eq!((inputs(12), inputs(13)), (2, 1));
     let drop = |version| operator("", version, node("n", "Dropout", &["x"], &["y", "m"]));
-    assert!(matches!(drop(9), Operator::Custom(_)));
-    assert_eq!(drop(10), Operator::Dropout);
+    assert!(matches!(drop(6), Operator::Custom(_)));
+    assert_eq!(drop(9), Operator::Dropout { early_mask: true });
+    assert_eq!(drop(10), Operator::Dropout { early_mask: false });
     let mut fourier = single("", 17, node("n", "DFT", &["x"], &["y"]));
     assert_eq!(accepted(&fourier).body.nodes[0].inputs.len(), 3);
     fourier.opset_import = vec![import("ai.onnx", 20)];
