@@ -4,6 +4,7 @@
 //! the work and the time (least of `--repeat N`, default 1). `-- tiny` only runs what has `tiny` in
 //! its path, `-- --effort high` works harder, `-- --work N` just so much, `-- --corpus DIR` reads the
 //! folders of another place.
+//! `-- --retold` tells every problem in other orders of its rows too, and with time backwards.
 //! `-- --ablation` instead turns each rule of the exact search off in turn: work until a capacity
 //! that fits is met, and until the optimum of small random problems is proven. `-- --carry` packs
 //! tight problems that nothing was tuned on, whose optimum is known. Every answer is checked.
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use plimsoll_pack::exact::{self, Verdict};
 use plimsoll_pack::testing::tight::{Cuts, Tight, tight};
-use plimsoll_pack::testing::{Rng, perfect};
+use plimsoll_pack::testing::{Rng, perfect, permuted, reversed};
 use plimsoll_pack::{
     Algorithm, Buffer, Effort, Life, Options, Problem, Status, Sweep, bound, check, csv, solve,
 };
@@ -28,6 +29,7 @@ struct Arguments {
     repeat: u32,
     ablation: bool,
     carry: bool,
+    retold: bool,
     tight: bool,
     sizes: Vec<usize>,
     seeds: Vec<u64>,
@@ -56,6 +58,9 @@ fn main() {
     ] {
         read_folder(&folder, &arguments.filter, &mut problems);
     }
+    if arguments.retold {
+        problems = problems.iter().flat_map(retold).collect();
+    }
     if arguments.ablation {
         ablation(&problems);
     } else {
@@ -71,6 +76,7 @@ fn arguments() -> Arguments {
         repeat: 1,
         ablation: false,
         carry: false,
+        retold: false,
         tight: false,
         sizes: vec![50, 100, 150, 300, 500, 1000],
         seeds: vec![1, 3, 5, 7, 9, 11, 13, 15],
@@ -84,6 +90,7 @@ fn arguments() -> Arguments {
             "--bench" => {}
             "--ablation" => found.ablation = true,
             "--carry" => found.carry = true,
+            "--retold" => found.retold = true,
             "--tight" => found.tight = true,
             "--sizes" => found.sizes = numbers(rest.next()),
             "--seeds" => found.seeds = numbers(rest.next()),
@@ -183,6 +190,21 @@ fn table(problems: &[(String, Problem)], arguments: &Arguments) {
 fn easy(layers: i64) -> Problem {
     let layer = |start: i64| Buffer::new(4096, Life::new(start, start + 3));
     Problem::new((0..layers).map(layer).collect()).expect("valid")
+}
+
+/// The same problem, its rows in five random orders, and the same six with time backwards.
+fn retold((name, problem): &(String, Problem)) -> Vec<(String, Problem)> {
+    let mut rng = Rng::new(1);
+    let mut told = vec![(name.clone(), problem.clone())];
+    for order in 1..=5 {
+        let mut ids: Vec<_> = problem.ids().collect();
+        rng.shuffle(&mut ids);
+        told.push((format!("{name} #{order}"), permuted(problem, &ids)));
+    }
+    let backwards = |(name, problem): &(String, Problem)| (format!("{name} <"), reversed(problem));
+    let reversed: Vec<_> = told.iter().map(backwards).collect();
+    told.extend(reversed);
+    told
 }
 
 /// Rectangles cut into pieces, put together again: their height is the optimum.

@@ -18,6 +18,7 @@
 mod algorithm;
 mod blocks;
 mod bound;
+mod canonical;
 mod check;
 mod clique;
 pub mod csv;
