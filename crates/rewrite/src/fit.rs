@@ -11,8 +11,9 @@ use crate::frontier::{Applied, FitError, FitOptions, Frontier, Goal, Way};
 use crate::norms::written_out;
 use crate::parts::points;
 use crate::planned::planned;
-use crate::recipes::recipes;
+use crate::recipes::{narrowed, recipes};
 use crate::rewritten::Rewritten;
+use crate::search::cut;
 
 /// Finds models that compute the same as this one in less memory, while somebody is asked now and then whether to
 /// go on; what was found by then is kept.
@@ -24,7 +25,15 @@ pub fn fit(
 ) -> Result<Frontier, FitError> {
     let source = planned(Rewritten::unchanged(model.clone()), bindings, options, Vec::new())?;
     let (source_arena_bytes, source_multiply_adds) = (source.arena_bytes, source.multiply_adds);
-    let mut frontier = Frontier { source_arena_bytes, source_multiply_adds, points: vec![source] };
+    let mut frontier = Frontier {
+        source_arena_bytes,
+        source_multiply_adds,
+        points: vec![source],
+        narrow: Vec::new(),
+    };
+    if options.fast_bytes.is_some() {
+        frontier.narrow = frontier.points.clone();
+    }
     let inferred = infer(model, bindings)?;
     let norms = written_out(model, &inferred.facts, source_arena_bytes / 16);
     let variants = std::iter::once(Rewritten::unchanged(model.clone())).chain(norms);
@@ -41,6 +50,13 @@ pub fn fit(
             let rewritten = flow(&along, &recipe).traced_through(&variant);
             let ways = applied(&recipe, &variant);
             frontier.add(planned(rewritten, bindings, options, ways)?);
+            for recipe in
+                options.fast_bytes.iter().flat_map(|bytes| narrow(&along, &recipe, *bytes))
+            {
+                let rewritten = flow(&along, &recipe).traced_through(&variant);
+                let ways = applied(&recipe, &variant);
+                frontier.narrow.push(planned(rewritten, bindings, options, ways)?);
+            }
             if is_reached(&frontier, options.goal) {
                 return Ok(frontier);
             }
@@ -55,6 +71,13 @@ pub fn fit(
         }
     }
     Ok(frontier)
+}
+
+/// Recipes for two memories: whole segments, and segments that are cut where little has to wait.
+fn narrow(along: &Along<'_>, recipe: &Recipe, bytes: u64) -> [Recipe; 3] {
+    let cut = cut(along, recipe);
+    [(recipe, bytes / 2), (&cut, bytes), (&cut, bytes / 2)]
+        .map(|(recipe, bytes)| narrowed(along, recipe, bytes))
 }
 
 /// Whether no later candidate is asked for: what comes has more arithmetic.

@@ -10,4 +10,5 @@ mod orders;
 mod random_programs;
 mod refusals;
 mod resolve;
+mod spill;
 mod unwritten;
