@@ -15,11 +15,12 @@ use plimsoll_rewrite::{
 };
 
 use crate::choices::ChoiceArgs;
+use crate::clock::Clock;
 use crate::dims::DimArgs;
 use crate::input::Source;
 use crate::model::{KernelChoice, ModelArgs, how_to_bind};
 use crate::noted_onnx::is_beside;
-use crate::output::{self, Output, OutputArgs};
+use crate::output::{self, Output, OutputArgs, Outputs};
 use crate::packing::PackingArgs;
 use crate::planning::PlanningArgs;
 use crate::{Answer, bank, boundary, size, two_memories};
@@ -99,15 +100,15 @@ pub(crate) struct Args {
     banks: Vec<BankSpec>,
 
     #[command(flatten)]
-    packing: PackingArgs,
+    pub(crate) packing: PackingArgs,
 
     #[command(flatten)]
-    output: OutputArgs<Format>,
+    pub(crate) output: OutputArgs<Format>,
 }
 
 /// The forms of what was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(crate) enum Format {
     /// A table for people
     Text,
     /// One object, for scripts
@@ -169,7 +170,7 @@ impl Args {
     }
 
     /// The files that are read.
-    fn files(&self) -> Vec<&Path> {
+    pub(crate) fn files(&self) -> Vec<&Path> {
         self.model.as_deref().into_iter().collect()
     }
 }
@@ -179,65 +180,112 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         return run_in_two(args, &banks);
     }
     let outputs = args.output.resolve(&args.files())?;
-    let goal = args.goal();
-    if goal == Goal::Frontier && outputs.has(|format| format == Format::Onnx) {
-        bail!(
-            "a frontier is many models: say which one to write, by --budget or --most-arithmetic"
-        );
-    }
+    args.check_forms(&outputs)?;
     let source = Source::or_sample(args.model.as_deref());
-    let planning = args.planning();
-    let Some(options) = planning.choices.resolve()? else { return Ok(Answer::Yes) };
-    let lowering = planning.how_to_read.resolve()?;
-    let (model, file, bindings) = lowering.model(&source)?;
-    let mut fitting = FitOptions::new(goal);
-    (fitting.options, fitting.lowering) = (options, lowering.options());
-    fitting.work = args.work.unwrap_or(fitting.work);
-    let mut clock = args.packing.start_clock();
-    let mut stopped = false;
-    let mut pulse = || {
-        stopped |= clock.tick(|| "trying other ways to compute it".to_owned()).is_break();
-        if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    let found = fit(&model, &bindings, &fitting, &mut pulse);
-    drop(clock);
-    let frontier = found.map_err(|error| blamed(&error, &source))?;
-    let chosen = chosen(&frontier, goal);
-    let origin = source.origin();
-    let report = FrontierReport {
-        source: &origin,
-        source_arena_bytes: frontier.source_arena_bytes,
-        source_multiply_adds: frontier.source_multiply_adds,
-        source_nodes: model.body.nodes.len(),
-        wanted: wanted(goal),
-        points: frontier.points.iter().map(|point| told(point, &model)).collect(),
-        chosen,
-        stopped,
-    };
+    let clock = args.packing.start_clock();
+    let Some(fitted) = args.fit(source, clock)? else { return Ok(Answer::Yes) };
     for output in outputs.iter() {
-        match output.format {
-            Format::Text => output.write(|out| report.write_text(out))?,
-            Format::Json => output.write(|out| report.write_json(out))?,
-            Format::Html => output.write(|out| report.write_html(out))?,
-            Format::Svg => output.write(|out| report.write_svg(out))?,
-            Format::Onnx => {
-                if let Some(chosen) = chosen {
-                    write(output, &file, &frontier.points[chosen], &source)?;
-                }
-            }
-        }
+        fitted.write(output)?;
     }
     if outputs.iter().all(|output| output.path().is_some()) && !output::is_quiet() {
-        output::to_stdout(true, |out| report.write_text(out))?;
+        output::to_stdout(true, |out| fitted.report(|report| report.write_text(out)))?;
     }
-    if source == Source::Sample {
+    if fitted.source == Source::Sample {
         outputs.note("no model given; this is the built-in sample");
     }
-    if goal != Goal::Frontier && chosen.is_none() {
-        outputs.note(&format!("{source}: does not fit: {}", report.refusal()));
-        return Ok(Answer::No);
+    match fitted.refusal() {
+        None => Ok(Answer::Yes),
+        Some(refusal) => {
+            outputs.note(&refusal);
+            Ok(Answer::No)
+        }
     }
-    Ok(Answer::Yes)
+}
+
+impl Args {
+    /// A frontier is no single model.
+    pub(crate) fn check_forms(&self, outputs: &Outputs<Format>) -> Result<()> {
+        if self.goal() == Goal::Frontier && outputs.has(|format| format == Format::Onnx) {
+            bail!(
+                "a frontier is many models: say which one to write, by --budget or --most-arithmetic"
+            );
+        }
+        Ok(())
+    }
+
+    /// Looks for other ways to compute a model; nothing if only a list of algorithms was asked for.
+    pub(crate) fn fit(&self, source: Source, mut clock: Clock) -> Result<Option<Fitted>> {
+        let goal = self.goal();
+        let planning = self.planning();
+        let Some(options) = planning.choices.resolve()? else { return Ok(None) };
+        let lowering = planning.how_to_read.resolve()?;
+        let (model, file, bindings) = lowering.model(&source)?;
+        let mut fitting = FitOptions::new(goal);
+        (fitting.options, fitting.lowering) = (options, lowering.options());
+        fitting.work = self.work.unwrap_or(fitting.work);
+        let mut stopped = false;
+        let mut pulse = || {
+            stopped |= clock.tick(|| "trying other ways to compute it".to_owned()).is_break();
+            if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let found = fit(&model, &bindings, &fitting, &mut pulse);
+        let frontier = found.map_err(|error| blamed(&error, &source))?;
+        let chosen = chosen(&frontier, goal);
+        Ok(Some(Fitted { source, model, file, goal, frontier, chosen, stopped }))
+    }
+}
+
+/// What was found for a model.
+pub(crate) struct Fitted {
+    pub(crate) source: Source,
+    model: Model,
+    file: OnnxFile,
+    goal: Goal,
+    pub(crate) frontier: Frontier,
+    /// The point that meets the goal.
+    pub(crate) chosen: Option<usize>,
+    stopped: bool,
+}
+
+impl Fitted {
+    /// What is reported of it.
+    pub(crate) fn report<T>(&self, tell: impl FnOnce(&FrontierReport<'_>) -> T) -> T {
+        let origin = self.source.origin();
+        tell(&FrontierReport {
+            source: &origin,
+            source_arena_bytes: self.frontier.source_arena_bytes,
+            source_multiply_adds: self.frontier.source_multiply_adds,
+            source_nodes: self.model.body.nodes.len(),
+            wanted: wanted(self.goal),
+            points: self.frontier.points.iter().map(|point| told(point, &self.model)).collect(),
+            chosen: self.chosen,
+            stopped: self.stopped,
+        })
+    }
+
+    /// Why nothing meets the goal, if nothing does.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        if self.goal == Goal::Frontier || self.chosen.is_some() {
+            return None;
+        }
+        self.report(|report| Some(format!("{}: does not fit: {}", self.source, report.refusal())))
+    }
+
+    /// Writes it in the form that an output has; a model only if one meets the goal.
+    pub(crate) fn write(&self, output: &Output<Format>) -> Result<()> {
+        match output.format {
+            Format::Text => output.write(|out| self.report(|report| report.write_text(out))),
+            Format::Json => output.write(|out| self.report(|report| report.write_json(out))),
+            Format::Html => output.write(|out| self.report(|report| report.write_html(out))),
+            Format::Svg => output.write(|out| self.report(|report| report.write_svg(out))),
+            Format::Onnx => match self.chosen {
+                Some(chosen) => {
+                    write(output, &self.file, &self.frontier.points[chosen], &self.source)
+                }
+                None => Ok(()),
+            },
+        }
+    }
 }
 
 /// What is wrong with a model, and how to say what it does not.

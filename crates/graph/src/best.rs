@@ -80,7 +80,11 @@ pub fn best_watched(
     joined.sort_by_key(|one| one.moved);
     let (winner, ordering, plan) = match by_rules(&mut joined, options, tries) {
         Some((winner, plan)) => (winner, None, Some(plan)),
-        None => compared(&joined, lowering, options, tries, pulse)?,
+        None => {
+            // What was planned by rules has shown what to choose, and is not needed any more.
+            joined.iter_mut().for_each(|one| one.plan = None);
+            compared(&joined, lowering, options, tries, pulse)?
+        }
     };
     let Joined { graph: chosen, choices, elided, moved_before, moved, .. } =
         joined.swap_remove(winner);

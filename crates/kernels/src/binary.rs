@@ -261,8 +261,9 @@ fn rows_in_place<Y: Copy, O: Copy>(
     });
 }
 
+/// Runs a loop with a function, which is chosen outside of it.
 #[inline(always)]
-fn with<T: Number>(function: Binary, rows: impl Loop<T, T, T>) {
+pub(crate) fn with<T: Number>(function: Binary, rows: impl Loop<T, T, T>) {
     match function {
         Binary::Add => rows.run(T::add),
         Binary::Sub => rows.run(T::sub),

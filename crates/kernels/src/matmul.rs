@@ -160,5 +160,6 @@ fn product<'a>(stack: &Stack, operands: &Operands<'a>, at: usize) -> Product<'a>
         }
         other => other,
     };
-    Product { shape: stack.shape, a, b, epilogue: Epilogue { residual, ..operands.epilogue } }
+    let then = operands.epilogue.then.map(|then| then.from(at * m * n));
+    Product { shape: stack.shape, a, b, epilogue: Epilogue { residual, then, ..operands.epilogue } }
 }

@@ -13,6 +13,7 @@
 //! it takes. Cost of a round: that of first fit.
 
 use crate::algorithm::{self, Algorithm, Order};
+use crate::blocks::Blocks;
 use crate::exact;
 use crate::problem::{BufferId, Problem};
 use crate::repair::repair;
@@ -24,6 +25,8 @@ use crate::watch::{Watched, nobody};
 const PATIENCE: u32 = 12;
 /// The search keeps every pair of a buffer and a section of its life: at most so many.
 const MOST_PAIRS: u64 = 40_000_000;
+/// Blocks are looked for among at most so many buffers.
+const MOST_JOINED: usize = 20_000;
 /// Repair gets no better after so much work.
 const MOST_REPAIRING: u64 = 2_000_000_000;
 /// Where there are more sections than this, and repair ends more than a hundredth above the bound, search
@@ -174,34 +177,106 @@ pub(crate) fn improve_watched(
             (best.solution, best.way, arena) = (solution, Way::Reordering, found);
         }
     }
-    if arena > bound && work > 0 && ways.repair && !watched.is_stopped() {
-        let twice = work.saturating_mul(2).min(MOST_REPAIRING);
-        let repaired = repair(problem, sweep, &best.solution, bound, twice, watched);
-        best.work = best.work.saturating_add(repaired.work);
-        let found = repaired.solution.arena_bytes(problem);
-        if found < arena {
-            (best.solution, best.way, arena) = (repaired.solution, Way::Repair, found);
+    let mut improving = Improving { problem, sweep, bound, work, ways, arena, best };
+    if sweep.len() <= WIDE {
+        improving.blocks(watched);
+        improving.search(watched);
+        improving.repair(watched);
+    } else {
+        improving.repair(watched);
+        if !improving.is_far() {
+            improving.blocks(watched);
+            improving.search(watched);
         }
     }
-    let is_far = u128::from(arena - bound) * 100 > u128::from(bound)
-        && sweep.len() > WIDE
-        && work < FROM_AFAR;
-    let is_left = !(is_far && best.way == Way::Repair && ways.repair);
-    let go_on = arena > bound && work > 0 && is_left && !watched.is_stopped();
-    if go_on && ways.search && pairs(problem, sweep) <= MOST_PAIRS {
-        let options = exact::Options { work, ..exact::Options::default() };
-        let start = Some(&best.solution);
-        let found = exact::minimise_watched(problem, sweep, start, &options, watched);
-        best.work = best.work.saturating_add(found.work);
-        best.lower_bound = best.lower_bound.max(found.lower_bound);
-        best.more_to_try = found.applies && !found.optimal;
-        if let Some(solution) = found.solution
-            && solution.arena_bytes(problem) < arena
-        {
-            (best.solution, best.way) = (solution, Way::Search);
+    improving.best
+}
+
+/// What goes on from a packing, one way after the other.
+struct Improving<'a> {
+    problem: &'a Problem,
+    sweep: &'a Sweep,
+    bound: u64,
+    work: u64,
+    ways: Ways,
+    arena: u64,
+    best: Improved,
+}
+
+impl Improving<'_> {
+    /// Whether there is anything left to do, and somebody who wants it done.
+    fn goes_on(&self, way: bool, watched: &Watched<'_>) -> bool {
+        way && self.arena > self.bound && self.work > 0 && !watched.is_stopped()
+    }
+
+    fn take(&mut self, solution: Solution, way: Way) {
+        let found = solution.arena_bytes(self.problem);
+        if found < self.arena {
+            (self.best.solution, self.best.way, self.arena) = (solution, way, found);
         }
     }
-    best
+
+    /// Puts in what is too high.
+    fn repair(&mut self, watched: &mut Watched<'_>) {
+        if self.goes_on(self.ways.repair, watched) {
+            let twice = self.work.saturating_mul(2).min(MOST_REPAIRING);
+            let (problem, best) = (self.problem, &self.best.solution);
+            let repaired = repair(problem, self.sweep, best, self.bound, twice, watched);
+            self.best.work = self.best.work.saturating_add(repaired.work);
+            self.take(repaired.solution, Way::Repair);
+        }
+    }
+
+    /// Whether repair has ended so far away that search is not worth its time.
+    fn is_far(&self) -> bool {
+        let is_far = u128::from(self.arena - self.bound) * 100 > u128::from(self.bound);
+        is_far && self.work < FROM_AFAR && self.best.way == Way::Repair && self.ways.repair
+    }
+
+    /// Searches with blocks for buffers.
+    fn blocks(&mut self, watched: &mut Watched<'_>) {
+        for stacks in [true, false] {
+            let is_small = self.problem.len() <= MOST_JOINED;
+            if !is_small || !self.goes_on(self.ways.search, watched) {
+                return;
+            }
+            let share = self.work / 8;
+            let Some(blocks) = Blocks::new(self.problem, stacks, share) else { return };
+            self.best.work = self.best.work.saturating_add(blocks.work);
+            watched.finished(blocks.work);
+            let sweep = Sweep::new(&blocks.problem);
+            if pairs(&blocks.problem, &sweep) > MOST_PAIRS {
+                return;
+            }
+            let options = exact::Options { work: 2 * share, ..exact::Options::default() };
+            let problem = &blocks.problem;
+            let found =
+                exact::minimise_watched(problem, &sweep, None, self.bound, &options, watched);
+            self.best.work = self.best.work.saturating_add(found.work);
+            if let Some(packing) = found.solution {
+                self.take(blocks.apart(&packing), Way::Search);
+            }
+        }
+    }
+
+    /// Searches for the smallest arena.
+    fn search(&mut self, watched: &mut Watched<'_>) {
+        let is_small = pairs(self.problem, self.sweep) <= MOST_PAIRS;
+        if is_small && self.goes_on(self.ways.search, watched) {
+            let work = self.work;
+            let options = exact::Options { work, ..exact::Options::default() };
+            let (problem, start) = (self.problem, Some(&self.best.solution));
+            let found =
+                exact::minimise_watched(problem, self.sweep, start, self.bound, &options, watched);
+            self.best.work = self.best.work.saturating_add(found.work);
+            self.best.lower_bound = self.best.lower_bound.max(found.lower_bound);
+            self.bound = self.best.lower_bound;
+            self.best.more_to_try = found.applies && !found.optimal;
+            if let Some(solution) = found.solution {
+                self.take(solution, Way::Search);
+            }
+        }
+    }
 }
 
 /// First fit in orders in which those that end above the goal come first, until none does; and the work

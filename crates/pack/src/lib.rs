@@ -16,6 +16,7 @@
 //! ```
 
 mod algorithm;
+mod blocks;
 mod bound;
 mod check;
 mod clique;

@@ -10,6 +10,7 @@ pub(crate) mod written;
 pub use fault::{Fault, ProgramError};
 pub(crate) use happens_before::HappensBefore;
 use plimsoll_pack::Span;
+use plimsoll_pack::dense::CompressedRows;
 
 use crate::ids::{StepId, ValueId};
 use crate::point::{LiveRange, Point};
@@ -30,7 +31,7 @@ pub(crate) struct ValidatedProgram<'p> {
     /// All accesses, in order of the schedule.
     pub(crate) accesses: Vec<Touch>,
     /// What each step's outputs may or must take over; by step.
-    pub(crate) overwrites: Vec<Vec<Overwrite>>,
+    pub(crate) overwrites: CompressedRows<Overwrite>,
     /// By step.
     pub(crate) scratch: Vec<Option<Scratch>>,
     /// The position of each step in the schedule.
@@ -80,6 +81,26 @@ pub(crate) struct Touch {
     /// Whether it is over with its own step, as far as is known: what is declared to go on until
     /// some step may go on after the writes of that step, its own or not.
     pub(crate) ends_with_step: bool,
+}
+
+/// Who makes an access, and with which steps it begins and is over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StepAccess {
+    pub(crate) step: StepId,
+    pub(crate) value: ValueId,
+    pub(crate) kind: AccessKind,
+    /// As in [`Touch`].
+    pub(crate) first: StepId,
+    pub(crate) last: Option<StepId>,
+    pub(crate) ends_with_step: bool,
+}
+
+impl Touch {
+    /// The access without its bytes.
+    pub(crate) fn access(&self) -> StepAccess {
+        let Touch { step, value, kind, first, last, ends_with_step, .. } = *self;
+        StepAccess { step, value, kind, first, last, ends_with_step }
+    }
 }
 
 impl ValidatedProgram<'_> {
@@ -139,7 +160,7 @@ pub(crate) fn validate<'p>(
         roots,
         schedule,
         accesses: Vec::new(),
-        overwrites: Vec::with_capacity(steps),
+        overwrites: CompressedRows::new(),
         scratch: Vec::with_capacity(steps),
         position,
         is_next_state: vec![false; program.values()],
@@ -232,12 +253,12 @@ fn read_steps(validated: &mut ValidatedProgram<'_>) -> Result<(), ProgramError> 
     let program = validated.program;
     for index in 0..program.steps() {
         let step = StepId::new(index);
-        let overwrites = program.overwrites(step).into_owned();
-        for overwrite in &overwrites {
+        let overwrites = program.overwrites(step);
+        for overwrite in overwrites.iter() {
             check_overwrite(validated, step, overwrite).map_err(|fault| fault.named(program))?;
             validated.is_next_state[overwrite.output.index()] |= overwrite.must;
         }
-        validated.overwrites.push(overwrites);
+        validated.overwrites.push(overwrites.iter().copied());
         let scratch = program.scratch(step).filter(|s| s.bytes > 0);
         if scratch.is_some_and(|s| s.align == 0) {
             return Err(Fault::ScratchAlign(step).named(program));
@@ -252,6 +273,7 @@ fn read_steps(validated: &mut ValidatedProgram<'_>) -> Result<(), ProgramError> 
         }
         check_read_once(validated, step).map_err(|fault| fault.named(program))?;
     }
+    validated.accesses.shrink_to_fit();
     Ok(())
 }
 
@@ -260,14 +282,15 @@ fn read_steps(validated: &mut ValidatedProgram<'_>) -> Result<(), ProgramError> 
 fn check_read_once(validated: &ValidatedProgram<'_>, step: StepId) -> Result<(), Fault> {
     let own =
         validated.accesses.iter().rposition(|touch| touch.step != step).map_or(0, |at| at + 1);
-    for overwrite in &validated.overwrites[step.index()] {
+    for overwrite in validated.overwrites.row(step.index()) {
         let Overwrite { output, input, .. } = *overwrite;
         let is_read = |touch: &&Touch| touch.value == input && touch.kind == AccessKind::Read;
-        let reads: Vec<&Touch> = validated.accesses[own..].iter().filter(is_read).collect();
-        let again = |(at, read): (usize, &&Touch)| {
-            reads[..at].iter().any(|before| before.span.meets(read.span))
+        let own = &validated.accesses[own..];
+        let again = |(at, read): (usize, &Touch)| {
+            is_read(&read)
+                && own[..at].iter().filter(is_read).any(|before| before.span.meets(read.span))
         };
-        if reads.iter().enumerate().any(again) {
+        if own.iter().enumerate().any(again) {
             return Err(Fault::OverwriteReadTwice { step, output, input });
         }
     }

@@ -74,7 +74,7 @@ fn is_read_first(body: &Body, tensor: TensorId) -> bool {
 }
 
 /// Whether an output of a node can be the bytes of an operand.
-fn takes_over(node: &ModelNode) -> bool {
+pub(crate) fn takes_over(node: &ModelNode) -> bool {
     matches!(
         node.operator,
         Operator::Unary(_)

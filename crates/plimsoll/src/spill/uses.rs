@@ -75,7 +75,7 @@ pub(super) fn used(
     }
     for step in &validated.schedule {
         let block = validated.program.block(*step).is_some();
-        let musts = validated.overwrites[step.index()].iter().filter(|overwrite| overwrite.must);
+        let musts = validated.overwrites.row(step.index()).iter().filter(|overwrite| overwrite.must);
         let bound: Vec<ValueId> = musts.flat_map(|o| [o.output, o.input]).collect();
         let inside = validated.touches_of(*step).iter().filter(|_| block).map(|touch| touch.value);
         for value in bound.into_iter().chain(inside) {
@@ -181,7 +181,7 @@ fn taken_over(
 ) -> u64 {
     let mut taken: Vec<ValueId> = Vec::new();
     let mut saved = 0;
-    for overwrite in &validated.overwrites[step.index()] {
+    for overwrite in validated.overwrites.row(step.index()) {
         let root = |value: ValueId| {
             let rooted = validated.roots[value.index()];
             let bytes = validated.values[value.index()].bytes;

@@ -12,3 +12,4 @@ mod refusals;
 mod resolve;
 mod spill;
 mod unwritten;
+mod view_chains;

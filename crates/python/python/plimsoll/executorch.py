@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, Optional, Union
 
-from ._plimsoll import Error, Plan, Program
+from ._plimsoll import Error, Plan, Program, size_bytes
 from .torch import Declared, name_of, op_of, reordered
 
 try:
@@ -212,7 +212,7 @@ class _Graph:
     def plan(self, alignment: int, effort: Any, limit: Any, beside: int) -> Plan:
         options: dict[str, Any] = {}
         if limit is not None:
-            options["banks"] = [f"pool={_size(limit) - beside}"]
+            options["banks"] = [f"pool={size_bytes(limit) - beside}"]
         return self.program.plan(
             order="given",
             effort=effort,
@@ -271,16 +271,6 @@ def _is_like(one: Any, other: Any) -> bool:
     """Whether an element of one is where the same element of the other is, whatever the sizes are in a run."""
     same = all(getattr(one, key) == getattr(other, key) for key in ("dtype", "shape", "dim_order"))
     return same and one.is_static_shape_tensor and other.is_static_shape_tensor
-
-
-def _size(limit: Union[int, str]) -> int:
-    if isinstance(limit, int):
-        return limit
-    units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-    for unit, factor in units.items():
-        if limit.endswith(unit):
-            return int(float(limit[: -len(unit)]) * factor)
-    return int(limit)
 
 
 def _hint(graph_module: Any, specs: list[Any]) -> None:

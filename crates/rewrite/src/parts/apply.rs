@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use plimsoll_model::{ModelNode, Operator, TensorId};
 
-use super::needs::Shapes;
-use super::region::{Network, Region};
+use super::needs::{Need, Shapes};
+use super::region::{Network, Region, read};
 use crate::draft::Draft;
 use crate::rewritten::Rewritten;
 
@@ -77,22 +77,6 @@ fn order(shapes: &Shapes<'_>, region_of: &[Option<usize>], regions: &[(Region, u
     done
 }
 
-/// What a node reads, in its bodies too.
-fn read(node: &ModelNode) -> Vec<TensorId> {
-    let mut ids: Vec<TensorId> = node.inputs.iter().flatten().copied().collect();
-    let bodies: Vec<&plimsoll_model::Body> = match &node.operator {
-        Operator::If(branches) => vec![&branches.then, &branches.otherwise],
-        Operator::Loop(body) => vec![body],
-        Operator::Scan(scan) => vec![&scan.body],
-        _ => Vec::new(),
-    };
-    for body in bodies {
-        ids.extend(&body.outputs);
-        ids.extend(body.nodes.iter().flat_map(read));
-    }
-    ids
-}
-
 /// A region on its way into a draft.
 struct Parted<'a, 'd> {
     shapes: &'a Shapes<'a>,
@@ -126,8 +110,11 @@ impl Parted<'_, '_> {
         for index in self.region.nodes.clone() {
             let node = self.shapes.model.body.nodes[index].clone();
             let mut inputs = Vec::new();
-            for input in &node.inputs {
-                inputs.push(input.map(|id| self.operand(id, units, &mut made)));
+            for (input, need) in node.inputs.iter().zip(self.network.needs(self.region, index)) {
+                inputs.push(input.map(|id| match need {
+                    Need::Whole => id,
+                    Need::Part(axis) => self.operand(id, axis, units, &mut made),
+                }));
             }
             self.regrouped(&node, units, &mut inputs);
             let outputs: Vec<Option<TensorId>> = node
@@ -145,14 +132,14 @@ impl Parted<'_, '_> {
         made
     }
 
-    /// What stands for an operand: a part that was made, a slice of what comes from outside, or all of it.
+    /// What stands for a part of an operand: what was made, or a slice of what comes from outside.
     fn operand(
         &mut self,
         id: TensorId,
+        axis: usize,
         units: [u64; 2],
         made: &mut BTreeMap<TensorId, TensorId>,
     ) -> TensorId {
-        let Some(axis) = self.region.axes.get(&id).copied() else { return id };
         if let Some(part) = made.get(&id) {
             return *part;
         }
