@@ -13,8 +13,9 @@ use crate::frontier::{Applied, FitError, FitOptions, Frontier, Goal, Point, Way}
 use crate::norms::written_out;
 use crate::parts::points;
 use crate::planned::planned;
-use crate::recipes::recipes;
+use crate::recipes::{narrowed, recipes};
 use crate::rewritten::Rewritten;
+use crate::search::cut;
 
 /// What lives long is computed again if it takes more than this part of the arena.
 const LONG_LIVED: u64 = 100;
@@ -29,8 +30,15 @@ pub fn fit(
 ) -> Result<Frontier, FitError> {
     let source = planned(Rewritten::unchanged(model.clone()), bindings, options, Vec::new())?;
     let (source_arena_bytes, source_multiply_adds) = (source.arena_bytes, source.multiply_adds);
-    let mut frontier =
-        Frontier { source_arena_bytes, source_multiply_adds, points: vec![source.clone()] };
+    let mut frontier = Frontier {
+        source_arena_bytes,
+        source_multiply_adds,
+        points: vec![source.clone()],
+        narrow: Vec::new(),
+    };
+    if options.fast_bytes.is_some() {
+        frontier.narrow = frontier.points.clone();
+    }
     let inferred = infer(model, bindings)?;
     let norms = written_out(model, &inferred.facts, source_arena_bytes / 16);
     let variants = std::iter::once(Rewritten::unchanged(model.clone())).chain(norms);
@@ -46,6 +54,13 @@ pub fn fit(
             let rewritten = flow(&along, &recipe).traced_through(&variant);
             let ways = applied(&recipe, &variant);
             frontier.add(planned(rewritten, bindings, options, ways)?);
+            for recipe in
+                options.fast_bytes.iter().flat_map(|bytes| narrow(&along, &recipe, *bytes))
+            {
+                let rewritten = flow(&along, &recipe).traced_through(&variant);
+                let ways = applied(&recipe, &variant);
+                frontier.narrow.push(planned(rewritten, bindings, options, ways)?);
+            }
             if is_reached(&frontier, options.goal) {
                 return Ok(frontier);
             }
@@ -66,6 +81,13 @@ pub fn fit(
         }
     }
     Ok(frontier)
+}
+
+/// Recipes for two memories: whole segments, and segments that are cut where little has to wait.
+fn narrow(along: &Along<'_>, recipe: &Recipe, bytes: u64) -> [Recipe; 3] {
+    let cut = cut(along, recipe);
+    [(recipe, bytes / 2), (&cut, bytes), (&cut, bytes / 2)]
+        .map(|(recipe, bytes)| narrowed(along, recipe, bytes))
 }
 
 /// Takes one of what is left.

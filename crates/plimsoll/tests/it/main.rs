@@ -10,5 +10,6 @@ mod orders;
 mod random_programs;
 mod refusals;
 mod resolve;
+mod spill;
 mod unwritten;
 mod view_chains;
