@@ -137,7 +137,7 @@ pub(crate) struct ModelArgs {
     /// reads and writes strided rows), views (nothing works in place), copying (every op writes bytes of its own),
     /// tflm (as the reference kernels of TensorFlow Lite Micro: reshapes are free, and what goes element by element works
     /// in place), fused (several nodes are one step where that lowers the arena), or fused=KIND,KIND with kinds among activation,
-    /// epilogue, residual, attention, layout, prologue [default: standard]
+    /// norm, epilogue, residual, attention, layout, prologue [default: standard]
     #[arg(long, value_name = "NAME")]
     kernels: Option<KernelChoice>,
 

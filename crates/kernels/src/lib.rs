@@ -18,6 +18,7 @@
 extern crate std;
 
 pub mod activation;
+pub mod attend;
 pub mod attention;
 mod band;
 pub mod binary;
@@ -46,6 +47,7 @@ pub mod pow;
 pub mod quantize;
 pub mod reduce;
 pub mod resize;
+pub mod rows;
 pub mod sample;
 pub mod scatter;
 pub mod select;

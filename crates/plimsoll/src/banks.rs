@@ -32,6 +32,8 @@ pub(crate) struct Placed {
 /// A bank with what is in it.
 pub(crate) struct Filled {
     pub(crate) name: String,
+    /// What all offsets in it are multiples of, beside what each asks for.
+    align: Option<u64>,
     pub(crate) capacity: Option<u64>,
     pub(crate) bytes: u64,
     pub(crate) lower_bound_bytes: u64,
@@ -162,6 +164,7 @@ impl Filling<'_, '_, '_> {
         *waiting = outside;
         Ok(Filled {
             name,
+            align: self.spec.align,
             capacity: self.spec.capacity,
             bytes: outcome.arena_bytes,
             lower_bound_bytes: outcome.lower_bound_bytes,
@@ -252,26 +255,56 @@ impl Filling<'_, '_, '_> {
         alive.into_iter().take_while(enough).collect()
     }
 
-    /// The items as rectangles, and what is imported as obstacles behind them.
     fn problem(&self, inside: &[usize]) -> Result<Problem, Refusal> {
-        let run = life(LiveRange::whole_run(self.validated.steps()));
-        let mut buffers: Vec<plimsoll_pack::Buffer> = Vec::with_capacity(inside.len());
-        for request in inside {
-            let mut buffer = self.requests[*request].buffer.clone();
-            buffer.align = common_multiple(buffer.align, self.spec.align.unwrap_or(1));
-            buffers.push(buffer);
-        }
-        for slot in self.imported {
-            buffers.push(plimsoll_pack::Buffer::new(slot.bytes, run).fixed_at(slot.offset));
-        }
-        let problem = Problem::new(buffers).map_err(Refusal::TooLarge)?;
-        let chosen: Vec<&Request> = inside.iter().map(|request| &self.requests[*request]).collect();
-        // Obstacles live all the time, so their lives say it all.
-        Ok(match conflicts(self.validated, &chosen, self.imported.len()) {
-            Some(conflicts) => problem.with_conflicts(conflicts),
-            None => problem,
-        })
+        problem(self.validated, self.requests, inside, self.spec.align, self.imported)
     }
+}
+
+/// The items of a bank as rectangles, and what is imported as obstacles behind them.
+fn problem(
+    validated: &ValidatedProgram<'_>,
+    requests: &[Request],
+    inside: &[usize],
+    align: Option<u64>,
+    imported: &[SharedSlot],
+) -> Result<Problem, Refusal> {
+    let run = life(LiveRange::whole_run(validated.steps()));
+    let mut buffers: Vec<plimsoll_pack::Buffer> = Vec::with_capacity(inside.len() + imported.len());
+    for request in inside {
+        let mut buffer = requests[*request].buffer.clone();
+        buffer.align = common_multiple(buffer.align, align.unwrap_or(1));
+        buffers.push(buffer);
+    }
+    for slot in imported {
+        buffers.push(plimsoll_pack::Buffer::new(slot.bytes, run).fixed_at(slot.offset));
+    }
+    let problem = Problem::new(buffers).map_err(Refusal::TooLarge)?;
+    if validated.order.is_none() {
+        return Ok(problem);
+    }
+    let chosen: Vec<&Request> = inside.iter().map(|request| &requests[*request]).collect();
+    // Obstacles live all the time, so their lives say it all.
+    Ok(match conflicts(validated, &chosen, imported.len()) {
+        Some(conflicts) => problem.with_conflicts(conflicts),
+        None => problem,
+    })
+}
+
+/// What is in a bank that is filled, and the problem that it was.
+pub(crate) fn problem_of(
+    validated: &ValidatedProgram<'_>,
+    requests: &[Request],
+    placed: &Placed,
+    bank: usize,
+    options: &Options,
+) -> Option<(Vec<usize>, Problem)> {
+    let imported = imported_by_bank(validated, options);
+    let Filled { name, align, .. } = &placed.banks[bank];
+    let imported = imported.get(name).map_or(&[][..], Vec::as_slice);
+    let is_inside = |request: &usize| placed.slots[*request].0 == bank;
+    let inside: Vec<usize> = (0..requests.len()).filter(is_inside).collect();
+    let problem = problem(validated, requests, &inside, *align, imported).ok()?;
+    Some((inside, problem))
 }
 
 /// The most bytes that are needed at a time, without those in holes; or the largest item, if that

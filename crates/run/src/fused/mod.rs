@@ -5,8 +5,11 @@
 //! stages. *Prepared* it is known which kernel it is, what scratch that needs and which operands the output may
 //! take over, all from shapes alone; *built* its weights are packed.
 
+mod attention;
 mod chain;
 mod product;
+mod rows;
+mod view;
 
 use std::collections::BTreeMap;
 
@@ -142,8 +145,9 @@ fn prepared<'a>(
 ) -> Result<Prepared<'a>, Lack> {
     match may.form {
         Form::Chain => whole_chain(on, step, may),
+        Form::Rows { len } => rows::prepared(on, step, may, len),
         Form::Product { core } => product::prepared(on, fusing, step, may, core),
-        Form::Attention { .. } => Err("no kernel".to_owned()),
+        Form::Attention { scores, values } => attention::prepared(on, step, may, (scores, values)),
     }
 }
 
