@@ -2,8 +2,8 @@
 //!
 //! A runtime that plans anew for every shape plans hundreds of steps at a time. `cargo bench -p
 //! plimsoll-run --bench small_plans` prints the table of `docs/algorithms.md`: the least time of many
-//! runs, with the rules alone (`--effort fast`), and how many times memory was asked for in a run after
-//! the first. *Greedy* is what a planner does at the least: first writes and last reads, largest first,
+//! runs of a [`Planner`] that is kept, with the rules alone (`--effort fast`), and how many times memory
+//! was asked for in a run after the first. *Greedy* is what a planner does at the least: first writes and last reads, largest first,
 //! each at the lowest offset that is free, every pair compared; it shares nothing in place, proves
 //! nothing and verifies nothing.
 //!
@@ -13,8 +13,10 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use plimsoll::{AccessKind, DeclaredProgram, Execution, Options, Program, Role, StepId};
-use plimsoll::{ValueId, ValueInfo, plan, unverified_plan};
+use plimsoll::{
+    AccessKind, DeclaredProgram, Execution, Options, Planner, Program, Role, StepId, ValueId,
+    ValueInfo,
+};
 use plimsoll_pack::Effort;
 use plimsoll_pack::testing::Rng;
 use plimsoll_run::Counted;
@@ -41,14 +43,12 @@ fn main() {
 
 /// Plans again and again.
 fn repeat(program: &DeclaredProgram, times: usize, verified: bool) {
-    let options = options();
+    let (mut planner, options) = (Planner::default(), options());
     for _ in 0..times {
         if verified {
-            drop(black_box(plan(program, &options)));
+            drop(black_box(planner.plan(black_box(program), &options)));
         } else {
-            drop(black_box(unverified_plan(program, &options, &mut || {
-                std::ops::ControlFlow::Continue(())
-            })));
+            drop(black_box(planner.plan_unverified(black_box(program), &options)));
         }
     }
 }
@@ -59,12 +59,14 @@ fn row(name: &str, program: &DeclaredProgram) {
     let greedy = least(|| {
         black_box(greedy.pack(black_box(program)));
     });
-    let unverified = least(|| repeat(black_box(program), 1, false));
-    let verified = least(|| repeat(black_box(program), 1, true));
+    let mut planner = Planner::default();
+    let unverified = least(|| {
+        drop(black_box(planner.plan_unverified(black_box(program), &options)));
+    });
+    let verified = least(|| drop(black_box(planner.plan(black_box(program), &options))));
     let before = MEMORY.count();
-    repeat(program, 1, true);
+    let plan = planner.plan(program, &options).expect("a plan");
     let allocations = MEMORY.count() - before;
-    let plan = plan(program, &options).expect("a plan");
     let ratio = plan.arena_bytes() as f64 / plan.derivation.lower_bound_bytes as f64;
     let steps = program.steps.len();
     println!(
