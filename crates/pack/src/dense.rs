@@ -106,24 +106,42 @@ impl<T> CompressedRows<T> {
     where
         T: Copy,
     {
-        let mut next: Vec<u32> = vec![0; lists];
+        let mut rows = CompressedRows::new();
+        rows.fill_by_index(lists, items);
+        rows
+    }
+
+    /// The same in place of what was there, in the same memory as far as that goes.
+    ///
+    /// # Panics
+    /// If there is no list of an index, or if there are 2³² items or more.
+    pub fn fill_by_index(&mut self, lists: usize, items: impl Iterator<Item = (usize, T)> + Clone)
+    where
+        T: Copy,
+    {
+        self.clear();
+        let CompressedRows { items: placed, ends: next } = self;
+        next.resize(lists, 0);
         items.clone().for_each(|(index, _)| next[index] += 1);
         let mut count = 0_u32;
-        for start in &mut next {
+        for start in next.iter_mut() {
             let before = count;
             count = before.checked_add(*start).expect("fewer than 2^32 items");
             *start = before;
         }
-        let Some((_, filler)) = items.clone().next() else {
-            return CompressedRows { items: Vec::new(), ends: next };
-        };
-        let mut placed = vec![filler; count as usize];
+        let Some((_, filler)) = items.clone().next() else { return };
+        placed.resize(count as usize, filler);
         for (index, item) in items {
             placed[next[index] as usize] = item;
             next[index] += 1;
         }
         // Every list was filled up to where the next begins.
-        CompressedRows { items: placed, ends: next }
+    }
+
+    /// Forgets all lists, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.items.clear();
+        self.ends.clear();
     }
 
     /// Adds a list.
@@ -248,6 +266,10 @@ mod tests {
             pushed.push(list.iter().copied());
         }
         assert_eq!(pushed, rows);
+        pushed.fill_by_index(2, [(1, 'x')].into_iter());
+        assert_eq!(pushed.iter().collect::<Vec<_>>(), [&[][..], &['x']]);
+        pushed.fill_by_index(3, std::iter::empty());
+        assert_eq!(pushed.iter().collect::<Vec<_>>(), [&[] as &[char]; 3]);
     }
 
     #[test]

@@ -74,7 +74,7 @@ pub use order::{
     Contender, Ordering, Orders, order, order_watched, orders_watched, plan_in_best_order,
     plan_in_best_order_watched, smallest,
 };
-pub use pipeline::{plan, plan_watched, unverified_plan, verified};
+pub use pipeline::{Planner, plan, plan_watched, unverified_plan, verified};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 pub use point::{LiveRange, Point};
 pub use program::{
@@ -87,7 +87,7 @@ pub use shared::{SharedLayout, SharedLayoutError, SharedSlot};
 pub use spill::{Leave, Moved, SpillBanks, SpillError, Spilled, spill, with_copies};
 pub use totals::Totals;
 pub use validate::{Fault, ProgramError};
-pub use verify::{Rejected, VerifiedPlan, Violation, verify, violations};
+pub use verify::{Rejected, VerifiedPlan, Verifier, Violation, verify, violations};
 
 /// The pages whose examples are run as tests.
 #[cfg(doctest)]

@@ -62,8 +62,9 @@ pub(crate) const MODEL: Keywords = &[
     ("budget", "--budget", Said::Once),
 ];
 
-/// What can be said about how a plan is written.
+/// What can be said about a plan that is made: near to which, and how it is written.
 pub(crate) const WRITING: Keywords = &[
+    ("near", "--near", Said::Once),
     ("symbol_prefix", "--symbol-prefix", Said::Once),
     ("tensor_order", "--tensor-order", Said::Once),
 ];

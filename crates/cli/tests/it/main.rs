@@ -5,6 +5,7 @@ mod exports;
 mod foreign;
 mod fused;
 mod guides;
+mod near;
 mod onnx;
 mod outputs;
 mod plan;

@@ -18,7 +18,7 @@ use classes::{Class, classes};
 pub(crate) use extent::{check_sizes, guard, reserved, whole};
 use plimsoll_pack::Span;
 use plimsoll_pack::dense::CompressedRows;
-use uses::{By, Use, uses};
+use uses::{By, Use, fill_uses};
 
 use crate::assignment::Assignment;
 use crate::options::Options;
@@ -63,14 +63,37 @@ pub(crate) struct Liveness {
     pub(crate) bytes: CompressedRows<LiveBytes>,
 }
 
+/// What live ranges are computed and kept in, to be filled again.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    found: Vec<(u32, Use)>,
+    uses: CompressedRows<Use>,
+    live_spans: CompressedRows<LiveSpan>,
+    bytes: CompressedRows<LiveBytes>,
+}
+
+impl Buffers {
+    /// Takes back what live ranges were kept in.
+    pub(crate) fn recycle(&mut self, used: Liveness) {
+        (self.live_spans, self.bytes) = (used.live_spans, used.bytes);
+    }
+}
+
 /// What is live when.
 pub(crate) fn liveness(
     validated: &ValidatedProgram<'_>,
     assignments: &[Assignment],
     options: &Options,
+    buffers: &mut Buffers,
 ) -> Liveness {
-    let uses = uses(validated, assignments, options);
-    let mut liveness = Liveness { live_spans: CompressedRows::new(), bytes: CompressedRows::new() };
+    let mut liveness = Liveness {
+        live_spans: std::mem::take(&mut buffers.live_spans),
+        bytes: std::mem::take(&mut buffers.bytes),
+    };
+    liveness.live_spans.clear();
+    liveness.bytes.clear();
+    let Buffers { found, uses, .. } = buffers;
+    fill_uses(validated, assignments, options, found, uses);
     if validated.order.is_some() {
         for uses in uses.iter() {
             liveness.live_spans.push(unordered(uses));

@@ -91,6 +91,19 @@ pub(crate) fn uses(
     assignments: &[Assignment],
     options: &Options,
 ) -> CompressedRows<Use> {
+    let mut uses = CompressedRows::new();
+    fill_uses(validated, assignments, options, &mut Vec::new(), &mut uses);
+    uses
+}
+
+/// The same into memory of the caller's.
+pub(super) fn fill_uses(
+    validated: &ValidatedProgram<'_>,
+    assignments: &[Assignment],
+    options: &Options,
+    found: &mut Vec<(u32, Use)>,
+    uses: &mut CompressedRows<Use>,
+) {
     let changed = changed(validated);
     let has_uses = |root: ValueId| match assignments[root.index()] {
         Assignment::Kept | Assignment::Packed => validated.is_root(root),
@@ -99,7 +112,7 @@ pub(crate) fn uses(
         }
         Assignment::Elided => false,
     };
-    let mut found: Vec<(u32, Use)> = Vec::with_capacity(validated.accesses.len());
+    found.clear();
     let mut add = |(value, by, live, span): Found| {
         let Rooted { root, rows, .. } = validated.roots[value.index()];
         if has_uses(root) {
@@ -110,7 +123,7 @@ pub(crate) fn uses(
     by_steps(validated, options).for_each(&mut add);
     by_outputs(validated, options).for_each(&mut add);
     let found = found.iter().map(|(root, one)| (*root as usize, *one));
-    CompressedRows::by_index(validated.values.len(), found)
+    uses.fill_by_index(validated.values.len(), found);
 }
 
 /// A use of a value: by whom, when, and of which bytes of its root.

@@ -168,8 +168,11 @@ mod tests {
         program.steps[early.index()].queue = 1;
         program.steps[reader.index()].queue = 1;
         program.steps[reader.index()].after.push(writer);
-        let fault =
-            |program: &DeclaredProgram| validate(program, None).err().map(|error| error.fault);
+        let fault = |program: &DeclaredProgram| {
+            validate(program, None, &mut crate::validate::Buffers::default())
+                .err()
+                .map(|error| error.fault)
+        };
         assert_eq!(fault(&program), None);
         // If it may read as soon as s1 runs, which waits for nobody, s0 need not be over.
         program.access(reader, a, AccessKind::Read).from = Some(early);
@@ -187,8 +190,11 @@ mod tests {
             [program.step(&[], &[a]), program.step(&[], &[]), program.step(&[a], &[b])];
         program.steps[reader.index()].queue = 1;
         program.steps[reader.index()].after.push(writer);
-        let fault =
-            |program: &DeclaredProgram| validate(program, None).err().map(|error| error.fault);
+        let fault = |program: &DeclaredProgram| {
+            validate(program, None, &mut crate::validate::Buffers::default())
+                .err()
+                .map(|error| error.fault)
+        };
         assert_eq!(fault(&program), None);
         // If the write goes on until s1 is over, or the run, s2 does not wait for its end.
         for until in [Until::After(late), Until::EndOfRun] {

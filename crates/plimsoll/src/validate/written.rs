@@ -222,8 +222,10 @@ struct Written {
 impl Written {
     /// Adds some bytes of a value.
     fn add(&mut self, validated: &ValidatedProgram<'_>, value: ValueId, bytes: Span) {
-        for span in validated.roots[value.index()].layout().spans(bytes) {
-            self.add_span(span);
+        let layout = validated.roots[value.index()].layout();
+        match layout.rows {
+            None => self.add_span(layout.hull(bytes)),
+            Some(_) => layout.spans(bytes).for_each(|span| self.add_span(span)),
         }
     }
 
@@ -269,11 +271,12 @@ impl Written {
         if given || validated.values[value.index()].elided {
             return None;
         }
-        let gap = rooted.layout().spans(bytes).find_map(|span| self.gap(span))?;
-        match rooted.rows {
-            None => Some((gap.lo - rooted.offset, gap.hi - rooted.offset)),
-            Some(_) => Some((bytes.lo, bytes.hi)),
+        let layout = rooted.layout();
+        if rooted.rows.is_none() {
+            let gap = self.gap(layout.hull(bytes))?;
+            return Some((gap.lo - rooted.offset, gap.hi - rooted.offset));
         }
+        layout.spans(bytes).find_map(|span| self.gap(span)).map(|_| (bytes.lo, bytes.hi))
     }
 
     /// The first stretch of a span that was not written.

@@ -34,6 +34,22 @@ pub(super) struct Facts<'a> {
     uses: ByStep<Use>,
 }
 
+/// What facts are kept in, to be filled again.
+#[derive(Default)]
+pub(super) struct Buffers {
+    infos: Vec<ValueInfo>,
+    values: Vec<Fact>,
+    overwrites: ByStep<Overwrite>,
+    uses: ByStep<Use>,
+}
+
+impl Buffers {
+    /// Takes back what facts were kept in.
+    pub(super) fn recycle(&mut self, used: Facts<'_>) {
+        (self.values, self.overwrites, self.uses) = (used.values, used.overwrites, used.uses);
+    }
+}
+
 /// A list for every step, in one array.
 struct ByStep<T> {
     items: Vec<T>,
@@ -41,9 +57,16 @@ struct ByStep<T> {
     ends: Vec<usize>,
 }
 
+impl<T> Default for ByStep<T> {
+    fn default() -> Self {
+        ByStep { items: Vec::new(), ends: Vec::new() }
+    }
+}
+
 impl<T> ByStep<T> {
-    fn new(steps: usize) -> Self {
-        ByStep { items: Vec::with_capacity(3 * steps), ends: Vec::with_capacity(steps) }
+    fn clear(&mut self) {
+        self.items.clear();
+        self.ends.clear();
     }
 
     fn push(&mut self, list: impl Iterator<Item = T>) {
@@ -143,13 +166,16 @@ impl<'a> Facts<'a> {
     pub(super) fn derive(
         program: &'a dyn Program,
         plan: &'a Plan,
+        buffers: &mut Buffers,
         found: &mut Vec<Violation>,
     ) -> Self {
-        let infos: Vec<ValueInfo> =
-            (0..program.values()).map(|v| program.value(ValueId::new(v))).collect();
-        let roots = roots(&infos, found);
+        let Buffers { infos, values, overwrites, uses } = buffers;
+        infos.clear();
+        infos.extend((0..program.values()).map(|v| program.value(ValueId::new(v))));
+        let roots = roots(infos, found);
         let alias_sets = alias_sets(program, &roots);
-        let mut values: Vec<Fact> = Vec::with_capacity(infos.len());
+        let mut values = std::mem::take(values);
+        values.clear();
         for (index, info) in infos.iter().enumerate() {
             let (root, Layout { first: offset, rows }) = roots[index];
             let of_root = &infos[root.index()];
@@ -182,7 +208,7 @@ impl<'a> Facts<'a> {
         let mut filled: Vec<ValueId> = parts.map(|part| part.root).collect();
         filled.sort_unstable();
         let (outside, imported) = (Vec::new(), Vec::new());
-        let (overwrites, uses) = (ByStep::new(program.steps()), ByStep::new(program.steps()));
+        let (overwrites, uses) = (std::mem::take(overwrites), std::mem::take(uses));
         let mut facts =
             Facts { program, plan, values, outside, imported, filled, overwrites, uses };
         facts.locate();
@@ -256,8 +282,10 @@ impl<'a> Facts<'a> {
     /// Reads what steps declare.
     fn resolve(&mut self) {
         let known = |v: ValueId| v.index() < self.values.len();
-        let (mut overwrites, mut uses) =
-            (ByStep::new(self.program.steps()), ByStep::new(self.program.steps()));
+        let mut overwrites = std::mem::take(&mut self.overwrites);
+        let mut uses = std::mem::take(&mut self.uses);
+        overwrites.clear();
+        uses.clear();
         for step in (0..self.program.steps()).map(StepId::new) {
             let all = self.program.overwrites(step);
             overwrites.push(all.iter().copied().filter(|o| known(o.output) && known(o.input)));

@@ -69,6 +69,7 @@ class _ModelOptions(_ChoiceOptions, total=False):
     budget: _Size
 
 class _PlanOptions(_ModelOptions, total=False):
+    near: _Path
     symbol_prefix: str
     tensor_order: _Path
 
