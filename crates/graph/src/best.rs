@@ -82,7 +82,9 @@ pub fn best_watched(
         Some((winner, plan)) => (winner, None, Some(plan)),
         None => {
             // What was planned by rules has shown what to choose, and is not needed any more.
-            joined.iter_mut().for_each(|one| one.plan = None);
+            for one in &mut joined {
+                one.plan = None;
+            }
             compared(&joined, lowering, options, tries, pulse)?
         }
     };
