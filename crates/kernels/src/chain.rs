@@ -142,18 +142,8 @@ impl Then<'_> {
 
     /// Applies the chain to rows of the output.
     pub fn rows(&self, level: Level, rows: Rows, y: &mut [f32]) {
-        let Then { chain, operands, first } = *self;
-        let Rows { count, len, stride, first: within, step } = rows;
-        let first = first + within;
-        if count == 0 || len == 0 {
-            return;
-        }
-        if count == 1 || (stride == len && step == len) {
-            return chain.run(level, operands, first, &mut y[..count * len]);
-        }
-        for row in 0..count {
-            chain.run(level, operands, first + row * step, &mut y[row * stride..][..len]);
-        }
+        let first = self.first + rows.first;
+        self.chain.rows(level, self.operands, Rows { first, ..rows }, y);
     }
 }
 
@@ -172,11 +162,18 @@ impl Chain<'_> {
     /// # Panics
     /// If an operand is too short, or a step names a register or an operand that is not there.
     pub fn run(&self, level: Level, operands: &[Data<'_>], first: usize, y: &mut [f32]) {
+        let len = y.len();
+        let rows = Rows { count: 1, len, stride: len, first, step: len };
+        self.rows(level, operands, rows, y);
+    }
+
+    /// The same for rows of the output.
+    fn rows(&self, level: Level, operands: &[Data<'_>], rows: Rows, y: &mut [f32]) {
         match self.registers {
-            0..=2 => self.blocks::<2>(level, operands, first, y),
-            3..=4 => self.blocks::<4>(level, operands, first, y),
-            5..=8 => self.blocks::<8>(level, operands, first, y),
-            _ => self.blocks::<MOST_REGISTERS>(level, operands, first, y),
+            0..=2 => self.blocks::<2>(level, operands, rows, y),
+            3..=4 => self.blocks::<4>(level, operands, rows, y),
+            5..=8 => self.blocks::<8>(level, operands, rows, y),
+            _ => self.blocks::<MOST_REGISTERS>(level, operands, rows, y),
         }
     }
 
@@ -184,13 +181,24 @@ impl Chain<'_> {
         &self,
         level: Level,
         operands: &[Data<'_>],
-        first: usize,
+        rows: Rows,
         y: &mut [f32],
     ) {
         assert_eq!(operands.len(), self.accesses.len(), "operands of a chain");
+        let Rows { mut count, mut len, stride, first, step } = rows;
+        if len == 0 {
+            return;
+        }
+        // Rows that follow each other are one.
+        if stride == len && step == len {
+            (len, count) = (count * len, 1);
+        }
         let mut registers = [[0.0; BLOCK]; R];
-        for (at, y) in y.chunks_mut(BLOCK).enumerate() {
-            self.block(level, operands, first + at * BLOCK, &mut registers, y);
+        for row in 0..count {
+            let y = &mut y[row * stride..][..len];
+            for (at, y) in y.chunks_mut(BLOCK).enumerate() {
+                self.block(level, operands, first + row * step + at * BLOCK, &mut registers, y);
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use crate::broadcast::Broadcast;
 use crate::math;
 use crate::places::Along;
 use crate::reduce::{RealReduction, Reduce, Reduction, reduce, reduce_real};
-use crate::simd::{Level, wide};
+use crate::simd::{Level, widest};
 use crate::sum::sum_of;
 
 /// Scales and biases of the elements of a row, if there are any: as many as elements, or one.
@@ -103,7 +103,7 @@ fn rows(
         if let Some(x) = x {
             row.copy_from_slice(&x[i * len..(i + 1) * len]);
         }
-        let (mean, inverse) = wide(level, || {
+        let (mean, inverse) = widest(level, || {
             let of_row = normalise(norm, epsilon, row);
             affine.apply(row);
             of_row
@@ -162,7 +162,7 @@ pub fn group_norm_in_place(
     }
     for (i, group) in y.chunks_exact_mut(channels / groups * inner).enumerate() {
         let first = i % groups * (channels / groups);
-        wide(level, || {
+        widest(level, || {
             normalise(RowNorm::Layer, epsilon, group);
             for (c, row) in group.chunks_exact_mut(inner).enumerate() {
                 let one = |of: &'_ [f32]| if of.len() == 1 { of[0] } else { of[first + c] };
@@ -212,7 +212,7 @@ pub fn batch_norm(
     let slice = (along.dim * along.inner).max(1);
     for (x, y) in x.chunks_exact(slice).zip(y.chunks_exact_mut(slice)) {
         y.copy_from_slice(x);
-        wide(level, || batch_norm_image(norm, y, along.inner));
+        widest(level, || batch_norm_image(norm, y, along.inner));
     }
 }
 
@@ -220,7 +220,7 @@ pub fn batch_norm(
 pub fn batch_norm_in_place(level: Level, norm: &BatchNorm<'_>, (y, dims): (&mut [f32], &[usize])) {
     let along = channels(norm, dims, y.len());
     for y in y.chunks_exact_mut((along.dim * along.inner).max(1)) {
-        wide(level, || batch_norm_image(norm, y, along.inner));
+        widest(level, || batch_norm_image(norm, y, along.inner));
     }
 }
 

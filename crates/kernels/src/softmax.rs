@@ -5,7 +5,7 @@
 //! of nothing but negative infinity gives NaN, as it does in ONNX.
 
 use crate::places::Along;
-use crate::simd::{Level, wide};
+use crate::simd::{Level, widest};
 use crate::sum::{LANES, max_of, sum_of};
 use crate::{math, order};
 
@@ -54,7 +54,7 @@ pub fn softmax_in_place(
 }
 
 fn slice_in_place(level: Level, function: Softmax, y: &mut [f32], along: Along) {
-    wide(level, || match (function, along.inner) {
+    widest(level, || match (function, along.inner) {
         (Softmax::Softmax, 1) => softmax_row(y),
         (Softmax::LogSoftmax, 1) => log_softmax_row(y),
         (Softmax::Softmax, inner) => {

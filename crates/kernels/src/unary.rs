@@ -5,7 +5,7 @@
 //! they agree bit for bit.
 
 use crate::element::{Bits, Element, Number, Real};
-use crate::simd::{Level, wide};
+use crate::simd::{Level, wide, widest};
 
 /// A function of one real number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,12 +119,12 @@ pub enum Test {
 /// `y[i] = function(x[i])`. Lengths are equal.
 pub fn unary<T: Real>(level: Level, function: Unary, x: &[T], y: &mut [T]) {
     assert_eq!(x.len(), y.len());
-    wide(level, || with(function, Apart { x, y }));
+    widest(level, || with(function, Apart { x, y }));
 }
 
 /// `y[i] = function(y[i])`.
 pub fn unary_in_place<T: Real>(level: Level, function: Unary, y: &mut [T]) {
-    wide(level, || with(function, InPlace { y }));
+    widest(level, || with(function, InPlace { y }));
 }
 
 /// `y[i] = function(x[i])` of integers. Lengths are equal.
