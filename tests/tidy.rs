@@ -441,6 +441,41 @@ fn remaining(mut graph: BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     }
 }
 
+/// Files of tests in one binary that nobody compiles: `main.rs` does not name them.
+fn forgotten_tests(files: &[File]) -> Vec<String> {
+    let mains = files.iter().filter_map(|file| Some((file.path.strip_suffix("main.rs")?, file)));
+    let mains = mains.filter(|(folder, _)| folder.ends_with("/tests/it/"));
+    let mut forgotten = Vec::new();
+    for (folder, main) in mains {
+        let names = files.iter().filter_map(|file| file.path.strip_prefix(folder));
+        let names = names.map(|name| name.split('/').next().unwrap_or(name));
+        let names: BTreeSet<&str> = names.map(|name| name.trim_end_matches(".rs")).collect();
+        let is_forgotten =
+            |name: &&str| *name != "main" && !has_line(&main.text, &format!("mod {name};"));
+        forgotten
+            .extend(names.into_iter().filter(is_forgotten).map(|name| format!("{folder}{name}")));
+    }
+    forgotten
+}
+
+#[test]
+fn every_file_of_tests_is_compiled() {
+    assert_eq!(forgotten_tests(&all_files()), [""; 0]);
+}
+
+#[test]
+fn a_file_of_tests_that_nobody_compiles_is_found() {
+    let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+    let files = [
+        file("crates/a/tests/it/main.rs", "mod one;\nmod two;\n"),
+        file("crates/a/tests/it/one.rs", ""),
+        file("crates/a/tests/it/two/mod.rs", ""),
+        file("crates/a/tests/it/three.rs", ""),
+        file("crates/a/tests/it/four/mod.rs", ""),
+    ];
+    assert_eq!(forgotten_tests(&files), ["crates/a/tests/it/four", "crates/a/tests/it/three"]);
+}
+
 #[test]
 fn no_modules_use_each_other_in_circles() {
     let files = all_files();

@@ -27,6 +27,7 @@ mod input;
 mod kind;
 mod man;
 mod model;
+mod near;
 mod noted_onnx;
 mod npy;
 mod numbers;

@@ -93,7 +93,8 @@ impl PlannedModel {
         watcher: Watcher,
     ) -> Result<Self, NoAnswer> {
         let args: plan::Args = parse("plan", arguments)?;
-        let subject = read(&args.planning, source)?;
+        let mut subject = read(&args.planning, source)?;
+        args.stay_near(&mut subject)?;
         let mut clock = args.planning.choices.packing.start_watched(watcher);
         let improved = subject.improve(&mut clock)?;
         let program = improved.program()?;

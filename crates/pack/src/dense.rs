@@ -32,12 +32,14 @@ impl BitMatrix {
 
     /// Whether a pair is in it.
     #[must_use]
+    #[inline]
     pub fn contains(&self, row: usize, column: usize) -> bool {
         self.bits[row * self.words + column / 64] >> (column % 64) & 1 == 1
     }
 
     /// The bits of a row, the first column in the lowest bit of the first word.
     #[must_use]
+    #[inline]
     pub fn row(&self, row: usize) -> &[u64] {
         &self.bits[row * self.words..][..self.words]
     }
@@ -128,6 +130,7 @@ impl<T> CompressedRows<T> {
     ///
     /// # Panics
     /// If there are 2³² items or more then.
+    #[inline]
     pub fn push(&mut self, list: impl IntoIterator<Item = T>) {
         self.items.extend(list);
         self.ends.push(u32::try_from(self.items.len()).expect("fewer than 2^32 items"));
@@ -135,6 +138,7 @@ impl<T> CompressedRows<T> {
 
     /// How many lists there are.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -147,6 +151,7 @@ impl<T> CompressedRows<T> {
 
     /// Where a list is in the array of all.
     #[must_use]
+    #[inline]
     pub fn range(&self, index: usize) -> std::ops::Range<usize> {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         start as usize..self.ends[index] as usize
@@ -154,17 +159,20 @@ impl<T> CompressedRows<T> {
 
     /// A list.
     #[must_use]
+    #[inline]
     pub fn row(&self, index: usize) -> &[T] {
         &self.items[self.range(index)]
     }
 
     /// The lists, in order.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = &[T]> + '_ {
         (0..self.len()).map(|index| self.row(index))
     }
 
     /// All items, list by list.
     #[must_use]
+    #[inline]
     pub fn items(&self) -> &[T] {
         &self.items
     }

@@ -50,9 +50,9 @@ pub(crate) fn assemble(case: &Case<'_, '_>, attempt: &Attempt<'_>, options: &Opt
             (Assignment::Elided, _) => Place::Elided,
             (Assignment::External, _) if head == value => Place::External,
             (Assignment::External, _) => Place::Outside { root: head, offset: at + rooted.offset },
-            (Assignment::Shared(lent), _) => {
-                let bank = bank_named(&mut banks, &lent.bank, lent.offset + lent.bytes);
-                Place::Bank(slot(bank, lent.offset + rooted.offset))
+            (Assignment::Shared(imported), _) => {
+                let bank = bank_named(&mut banks, &imported.bank, imported.offset + imported.bytes);
+                Place::Bank(slot(bank, imported.offset + rooted.offset))
             }
             (_, Some(buffer)) => {
                 let Slot { bank, offset, .. } = buffers[buffer.index()].slot;

@@ -12,8 +12,6 @@
 
 mod merge;
 
-use std::borrow::Cow;
-
 use plimsoll_pack::Span;
 use plimsoll_pack::dense::CompressedRows;
 
@@ -22,7 +20,7 @@ use crate::assignment::Assignment;
 use crate::ids::{StepId, ValueId};
 use crate::liveness::{LiveSpan, guard};
 use crate::options::Options;
-use crate::point::Point;
+use crate::point::{LiveRange, Point};
 use crate::program::{AccessKind, Overwrite};
 use crate::validate::{Fault, ProgramError, ValidatedProgram};
 
@@ -45,14 +43,65 @@ pub(crate) struct AliasSets<'l> {
     pub(crate) member: Vec<(ValueId, u64)>,
     /// Whose bytes each root took over; by value.
     pub(crate) took_over: Vec<Option<ValueId>>,
-    /// What each alias set needs; by head. What is alone needs what liveness says.
-    pub(crate) live_spans: Vec<Cow<'l, [LiveSpan]>>,
     /// How often two alias sets became one.
     pub(crate) coalesced: usize,
-    /// The roots of each alias set but for the head; by head.
-    joined: Vec<Vec<ValueId>>,
     /// What the first byte of each alias set is a multiple of; by head.
     pub(crate) align: Vec<u64>,
+    /// What each root needs; by value.
+    needs: &'l CompressedRows<LiveSpan>,
+    /// The root that is listed behind each in its alias set; by value.
+    next: Vec<Option<ValueId>>,
+    /// The last of each alias set, and how many needs all of it has; by head.
+    last: Vec<ValueId>,
+    count: Vec<usize>,
+}
+
+impl<'l> AliasSets<'l> {
+    /// Every root alone.
+    fn new(
+        validated: &ValidatedProgram<'_>,
+        needs: &'l CompressedRows<LiveSpan>,
+        options: &Options,
+    ) -> Self {
+        AliasSets {
+            member: validated.value_ids().map(|value| (value, 0)).collect(),
+            took_over: vec![None; validated.values.len()],
+            coalesced: 0,
+            align: aligns(validated, options),
+            needs,
+            next: vec![None; validated.values.len()],
+            last: validated.value_ids().collect(),
+            count: needs.iter().map(<[LiveSpan]>::len).collect(),
+        }
+    }
+
+    /// The roots of an alias set, the head first.
+    pub(crate) fn roots(&self, head: ValueId) -> impl Iterator<Item = ValueId> + Clone + '_ {
+        std::iter::successors(Some(head), |root| self.next[root.index()])
+    }
+
+    /// What an alias set needs.
+    pub(crate) fn live_spans(&self, head: ValueId) -> impl Iterator<Item = LiveSpan> + Clone + '_ {
+        self.roots(head).flat_map(|root| {
+            let at = self.member[root.index()].1;
+            let own = self.needs.row(root.index()).iter();
+            own.map(move |one| LiveSpan { span: one.span.shifted(at), ..*one })
+        })
+    }
+
+    /// One need of a root, as a part of its alias set.
+    fn need(&self, root: ValueId, index: u32) -> LiveSpan {
+        let one = self.needs.items()[index as usize];
+        LiveSpan { span: one.span.shifted(self.member[root.index()].1), ..one }
+    }
+
+    /// Puts all of an alias set behind another, whose head stays.
+    fn append(&mut self, to: ValueId, from: ValueId) {
+        self.next[self.last[to.index()].index()] = Some(from);
+        self.last[to.index()] = self.last[from.index()];
+        self.count[to.index()] += self.count[from.index()];
+        self.align[to.index()] = common_multiple(self.align[to.index()], self.align[from.index()]);
+    }
 }
 
 /// Decides who takes over what.
@@ -63,24 +112,22 @@ pub(crate) fn coalesce<'l>(
     options: &Options,
     policy: Policy,
 ) -> Result<AliasSets<'l>, ProgramError> {
-    let member = validated.value_ids().map(|v| (v, 0)).collect();
-    let horizon = horizon(validated, live_spans);
-    let open = vec![None; validated.values.len()];
-    let alias_sets = AliasSets {
-        member,
-        took_over: vec![None; validated.values.len()],
-        live_spans: live_spans.iter().map(Cow::Borrowed).collect(),
-        coalesced: 0,
-        joined: vec![Vec::new(); validated.values.len()],
-        align: aligns(validated, options),
+    let mut deciding = Deciding {
+        validated,
+        assignments,
+        options,
+        policy,
+        alias_sets: AliasSets::new(validated, live_spans, options),
+        open: OpenNeeds::new(validated.values.len()),
+        horizon: horizon(validated, live_spans),
     };
-    let mut deciding =
-        Deciding { validated, assignments, options, policy, alias_sets, open, horizon };
+    let mut candidates = Vec::new();
     for step in &validated.schedule {
-        for overwrite in deciding.candidates(*step) {
-            let decided = deciding.decide(*step, &overwrite);
+        deciding.candidates(*step, &mut candidates);
+        for overwrite in &candidates {
+            let decided = deciding.decide(*step, overwrite);
             if overwrite.must && !decided {
-                let Overwrite { output, input, .. } = overwrite;
+                let Overwrite { output, input, .. } = *overwrite;
                 let fault = Fault::OverwriteImpossible { step: *step, output, input };
                 return Err(fault.named(validated.program));
             }
@@ -89,15 +136,80 @@ pub(crate) fn coalesce<'l>(
     Ok(deciding.alias_sets)
 }
 
+/// The needs of each alias set that may not be over when somebody joins it next: lists in one array.
+struct OpenNeeds {
+    /// Where the list of each alias set begins, `None` if it is to be made of all needs; by head.
+    first: Vec<Option<u32>>,
+    listed: Vec<OpenNeed>,
+}
+
+/// A need of a root, and the next in the list.
+#[derive(Clone, Copy)]
+struct OpenNeed {
+    root: ValueId,
+    need: u32,
+    next: u32,
+}
+
+impl OpenNeeds {
+    /// Where a list ends.
+    const END: u32 = u32::MAX;
+
+    fn new(values: usize) -> Self {
+        OpenNeeds { first: vec![None; values], listed: Vec::new() }
+    }
+
+    /// Adds the needs of some roots to the list of a head.
+    fn add(
+        &mut self,
+        needs: &CompressedRows<LiveSpan>,
+        head: ValueId,
+        roots: impl Iterator<Item = ValueId>,
+    ) {
+        let mut next = self.first[head.index()].unwrap_or(Self::END);
+        for root in roots {
+            for need in needs.range(root.index()) {
+                let need = u32::try_from(need).expect("fewer than 2^32 needs");
+                self.listed.push(OpenNeed { root, need, next });
+                next = u32::try_from(self.listed.len() - 1).expect("fewer than 2^32 needs");
+            }
+        }
+        self.first[head.index()] = Some(next);
+    }
+
+    /// Keeps those of a head's list that are `kept`.
+    fn retain(&mut self, head: ValueId, mut kept: impl FnMut(OpenNeed) -> bool) {
+        let mut before: Option<u32> = None;
+        let mut at = self.first[head.index()].unwrap_or(Self::END);
+        while at != Self::END {
+            let one = self.listed[at as usize];
+            if kept(one) {
+                before = Some(at);
+            } else {
+                match before {
+                    Some(before) => self.listed[before as usize].next = one.next,
+                    None => self.first[head.index()] = Some(one.next),
+                }
+            }
+            at = one.next;
+        }
+    }
+
+    /// A head's list.
+    fn of(&self, head: ValueId) -> impl Iterator<Item = OpenNeed> + '_ {
+        let get = |at: u32| self.listed.get(at as usize).copied();
+        let first = self.first[head.index()].and_then(get);
+        std::iter::successors(first, move |one| get(one.next))
+    }
+}
+
 struct Deciding<'a, 'p, 'l> {
     validated: &'a ValidatedProgram<'p>,
     assignments: &'a [Assignment],
     options: &'a Options,
     policy: Policy,
     alias_sets: AliasSets<'l>,
-    /// The needs of each alias set that may not be over when somebody joins it next, `None` for all of
-    /// them; by head.
-    open: Vec<Option<Vec<u32>>>,
+    open: OpenNeeds,
     /// The earliest moment at which an output of this step or a later one begins; by step.
     horizon: Vec<Point>,
 }
@@ -105,11 +217,11 @@ struct Deciding<'a, 'p, 'l> {
 impl Deciding<'_, '_, '_> {
     /// The overwrites of a step, in the order in which they are tried: what must be, then the
     /// inputs that fit best.
-    fn candidates(&self, step: StepId) -> Vec<Overwrite> {
-        let mut candidates = self.validated.overwrites.row(step.index()).to_vec();
+    fn candidates(&self, step: StepId, candidates: &mut Vec<Overwrite>) {
+        candidates.clear();
+        candidates.extend_from_slice(self.validated.overwrites.row(step.index()));
         let bytes = |value: ValueId| self.validated.values[value.index()].bytes;
         candidates.sort_by_key(|o| (!o.must, bytes(o.input) - bytes(o.output)));
-        candidates
     }
 
     /// Lets the output take over the input's bytes if that is allowed.
@@ -119,19 +231,30 @@ impl Deciding<'_, '_, '_> {
         }
         let Some(span) = self.target(overwrite) else { return false };
         let (head, at) = self.place_of(overwrite.input);
+        let free = self.is_free(step, overwrite, head, span);
+        if free {
+            self.join(overwrite.output, head, at, overwrite.input);
+        }
+        free
+    }
+
+    /// Whether the bytes of an alias set that the output would take are needed by nobody else any more.
+    fn is_free(&mut self, step: StepId, overwrite: &Overwrite, head: ValueId, span: Span) -> bool {
+        let Deciding { validated, alias_sets, open, .. } = self;
         let output = overwrite.output;
-        let live_spans = &self.alias_sets.live_spans[output.index()];
-        let Some((begin, end)) = hull(live_spans) else { return false };
-        let alias_set = &self.alias_sets.live_spans[head.index()];
-        let (in_order, horizon) = (self.validated.order.is_none(), self.horizon[step.index()]);
-        let open =
-            self.open[head.index()].get_or_insert_with(|| (0..alias_set.len() as u32).collect());
-        open.retain(|i| !in_order || alias_set[*i as usize].live.end > horizon);
+        let Some((begin, end)) = hull(alias_sets.live_spans(output)) else { return false };
+        if open.first[head.index()].is_none() {
+            open.add(alias_sets.needs, head, alias_sets.roots(head));
+        }
+        let (in_order, horizon) = (validated.order.is_none(), self.horizon[step.index()]);
+        let ends = |one: OpenNeed| alias_sets.needs.items()[one.need as usize].live.end;
+        open.retain(head, |one| !in_order || ends(one) > horizon);
         // Byte after byte only if the output is written by the step, not before it.
-        let in_step = begin >= Point::writes(self.validated.position[step.index()])
-            && (overwrite.must || is_written_as_itself(step, output, live_spans));
-        let mut open = self.open[head.index()].iter().flatten().map(|i| &alias_set[*i as usize]);
-        let free = open.all(|live_span| {
+        let in_step = begin >= Point::writes(validated.position[step.index()])
+            && (overwrite.must
+                || is_written_as_itself(step, output, alias_sets.live_spans(output)));
+        self.open.of(head).all(|one| {
+            let live_span = &self.alias_sets.need(one.root, one.need);
             // Out of order nobody can say which bytes are needed first: the whole alias set counts,
             // and over in the schedule is not over.
             let apart = live_span.live.end <= begin || live_span.live.start >= end;
@@ -144,11 +267,7 @@ impl Deciding<'_, '_, '_> {
                 || self.is_over(live_span, output)
                 // A state survives in its next state; who fetches the old one has another need.
                 || overwrite.must && live_span.is_kept
-        });
-        if free {
-            self.join(output, head, at, overwrite.input);
-        }
-        free
+        })
     }
 
     /// The bytes of the alias set that the output would take, if everything but time allows it.
@@ -189,7 +308,7 @@ impl Deciding<'_, '_, '_> {
         let sets = &self.alias_sets;
         self.validated.is_root(value)
             && sets.member[value.index()].0 == value
-            && sets.joined[value.index()].is_empty()
+            && sets.next[value.index()].is_none()
     }
 
     /// The alias set of a value, and where in it the value begins.
@@ -205,8 +324,8 @@ impl Deciding<'_, '_, '_> {
         let (Some(order), Some(last)) = (&self.validated.order, &live_span.access) else {
             return false;
         };
-        let accesses = self.alias_sets.live_spans[output.index()].iter().filter_map(|n| n.access);
-        accesses.into_iter().all(|access| order.ordered(last, &access))
+        let mut accesses = self.alias_sets.live_spans(output).filter_map(|need| need.access);
+        accesses.all(|access| order.ordered(last, &access))
     }
 
     /// Whether no other step than this one touches the output before a need is over.
@@ -214,26 +333,17 @@ impl Deciding<'_, '_, '_> {
         let (Some(order), Some(own)) = (&self.validated.order, &live_span.access) else {
             return true;
         };
-        let accesses = self.alias_sets.live_spans[output.index()].iter().filter_map(|n| n.access);
-        accesses.into_iter().all(|access| access.step == step || order.ordered(own, &access))
+        let mut accesses = self.alias_sets.live_spans(output).filter_map(|need| need.access);
+        accesses.all(|access| access.step == step || order.ordered(own, &access))
     }
 
     fn join(&mut self, output: ValueId, head: ValueId, at: u64, input: ValueId) {
         self.alias_sets.took_over[output.index()] = Some(input);
         self.alias_sets.member[output.index()] = (head, at);
-        self.alias_sets.joined[head.index()].push(output);
-        let align = self.alias_sets.align[output.index()];
-        self.alias_sets.align[head.index()] =
-            common_multiple(self.alias_sets.align[head.index()], align);
-        let moved = std::mem::take(&mut self.alias_sets.live_spans[output.index()]);
-        let moved = moved.iter().map(|one| LiveSpan { span: one.span.shifted(at), ..*one });
-        let all = self.alias_sets.live_spans[head.index()].to_mut();
-        let before = all.len() as u32;
-        all.extend(moved);
-        if let Some(open) = &mut self.open[head.index()] {
-            open.extend(before..all.len() as u32);
+        if self.open.first[head.index()].is_some() {
+            self.open.add(self.alias_sets.needs, head, std::iter::once(output));
         }
-        self.open[output.index()] = Some(Vec::new());
+        self.alias_sets.append(head, output);
     }
 }
 
@@ -272,14 +382,17 @@ fn is_own_read(step: StepId, input: ValueId, live_span: &LiveSpan) -> bool {
 
 /// Whether a step writes an output by no other name: what it does to a part of it, or behind that,
 /// is not declared to be in place.
-fn is_written_as_itself(step: StepId, output: ValueId, live_spans: &[LiveSpan]) -> bool {
-    let mut writes = live_spans.iter().filter_map(|live_span| live_span.access);
+fn is_written_as_itself(
+    step: StepId,
+    output: ValueId,
+    live_spans: impl Iterator<Item = LiveSpan>,
+) -> bool {
+    let mut writes = live_spans.filter_map(|live_span| live_span.access);
     writes.all(|t| t.step != step || t.kind == AccessKind::Read || t.value == output)
 }
 
 /// The moment from which on an alias set's bytes are needed, and until when.
-pub(crate) fn hull(live_spans: &[LiveSpan]) -> Option<(Point, Point)> {
-    let start = live_spans.iter().map(|n| n.live.start).min()?;
-    let end = live_spans.iter().map(|n| n.live.end).max()?;
-    Some((start, end))
+pub(crate) fn hull(live_spans: impl Iterator<Item = LiveSpan>) -> Option<(Point, Point)> {
+    let lives = live_spans.map(|need| need.live);
+    lives.reduce(LiveRange::hull).map(|live| (live.start, live.end))
 }

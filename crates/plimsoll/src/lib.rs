@@ -32,10 +32,12 @@ mod follows;
 mod ids;
 pub mod json;
 mod json_fault;
+mod keep_near;
 mod labels;
 mod liveness;
 mod lives;
 mod lower;
+mod near;
 mod options;
 mod order;
 mod pipeline;
@@ -65,6 +67,7 @@ pub use json::{
 };
 pub use json_fault::{JsonFault, object_from_json};
 pub use labels::{Labels, ValueLabel};
+pub use near::Near;
 pub use options::{BankSpec, Boundary, NoShare, Options, OptionsError};
 pub use order::{
     Contender, Ordering, Orders, order, order_watched, orders_watched, plan_in_best_order,

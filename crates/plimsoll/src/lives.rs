@@ -37,11 +37,10 @@ pub(crate) fn lives(
 fn life(validated: &ValidatedProgram<'_>, value: ValueId, live_spans: &[LiveSpan]) -> LiveRange {
     let info = &validated.values[value.index()];
     let span = validated.roots[value.index()].hull(info.bytes);
-    let ours: Vec<&LiveSpan> =
-        live_spans.iter().filter(|live_span| concerns(live_span, value, span)).collect();
-    let fills = ours.iter().filter(|live_span| begins(live_span));
+    let ours = || live_spans.iter().filter(|live_span| concerns(live_span, value, span));
+    let fills = ours().filter(|live_span| begins(live_span));
     let start = fills.map(|live_span| live_span.live.start).min().unwrap_or(Point(0));
-    let end = ours.iter().map(|live_span| live_span.live.end).max().unwrap_or(start);
+    let end = ours().map(|live_span| live_span.live.end).max().unwrap_or(start);
     let fetched = info.output.then(|| Point::end_of_run(validated.steps()));
     LiveRange::new(start, end.max(start).max(fetched.unwrap_or(end)))
 }

@@ -8,6 +8,7 @@ use crate::assemble::assemble;
 use crate::assignment::assignments;
 use crate::attempt::{Case, best_attempt};
 use crate::error::PlanError;
+use crate::keep_near::keep_near;
 use crate::liveness::{check_sizes, liveness};
 use crate::options::Options;
 use crate::plan::{Derivation, Plan};
@@ -71,10 +72,11 @@ pub(crate) fn unverified(
     // Once stopped, what is left to do is done by the first rule alone.
     let mut stopped = false;
     let case = Case { validated: &validated, assignments: &assignments, liveness: &liveness };
-    let best = best_attempt(&case, options, &mut |progress| {
+    let mut best = best_attempt(&case, options, &mut |progress| {
         stopped = stopped || watch(progress).is_break();
         if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
+    keep_near(&case, &mut best, options);
     let mut plan = assemble(&case, &best, options);
     if stopped {
         plan.derivation.limit = Some(Limit::Stopped);

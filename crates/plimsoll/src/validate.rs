@@ -285,11 +285,12 @@ fn check_read_once(validated: &ValidatedProgram<'_>, step: StepId) -> Result<(),
     for overwrite in validated.overwrites.row(step.index()) {
         let Overwrite { output, input, .. } = *overwrite;
         let is_read = |touch: &&Touch| touch.value == input && touch.kind == AccessKind::Read;
-        let reads: Vec<&Touch> = validated.accesses[own..].iter().filter(is_read).collect();
-        let again = |(at, read): (usize, &&Touch)| {
-            reads[..at].iter().any(|before| before.span.meets(read.span))
+        let own = &validated.accesses[own..];
+        let again = |(at, read): (usize, &Touch)| {
+            is_read(&read)
+                && own[..at].iter().filter(is_read).any(|before| before.span.meets(read.span))
         };
-        if reads.iter().enumerate().any(again) {
+        if own.iter().enumerate().any(again) {
             return Err(Fault::OverwriteReadTwice { step, output, input });
         }
     }

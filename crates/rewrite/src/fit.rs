@@ -1,10 +1,12 @@
 //! The way from a model to models that need less memory.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use plimsoll::Pulse;
 use plimsoll_model::{Bindings, Inferred, Model, infer};
 
+use crate::again::computed_again;
 use crate::along::Along;
 use crate::flow::{Recipe, Segment, flow};
 use crate::frontier::{Applied, FitError, FitOptions, Frontier, Goal, Point, Way};
@@ -13,6 +15,9 @@ use crate::parts::points;
 use crate::planned::planned;
 use crate::recipes::recipes;
 use crate::rewritten::Rewritten;
+
+/// What lives long is computed again if it takes more than this part of the arena.
+const LONG_LIVED: u64 = 100;
 
 /// Finds models that compute the same as this one in less memory, while somebody is asked now and then whether to
 /// go on; what was found by then is kept.
@@ -35,10 +40,9 @@ pub fn fit(
         let Inferred { facts, statics, order, .. } = &inferred;
         let along = Along::new(&variant.model, facts, statics, order);
         for recipe in recipes(&along, pulse) {
-            if pulse().is_break() || work == 0 {
+            if pulse().is_break() || !take(&mut work) {
                 return Ok(frontier);
             }
-            work -= 1;
             let rewritten = flow(&along, &recipe).traced_through(&variant);
             let ways = applied(&recipe, &variant);
             frontier.add(planned(rewritten, bindings, options, ways)?);
@@ -49,11 +53,26 @@ pub fn fit(
     }
     let plan = |rewritten, ways| planned(rewritten, bindings, options, ways);
     for start in starts(&frontier, source) {
-        for point in points(&start, bindings, pulse, plan)? {
-            frontier.add(point);
+        let again = computed_again(&start.rewritten, bindings, start.arena_bytes / LONG_LIVED)?;
+        let again = again.filter(|_| take(&mut work));
+        let again = again.map(|(again, ways)| plan(again, [&start.ways[..], &ways].concat()));
+        for start in std::iter::once(Ok(start)).chain(again) {
+            let start = start?;
+            let mut go_on = || if take(&mut work) { pulse() } else { ControlFlow::Break(()) };
+            for point in points(&start, bindings, &mut go_on, plan)? {
+                frontier.add(point);
+            }
+            frontier.add(start);
         }
     }
     Ok(frontier)
+}
+
+/// Takes one of what is left.
+fn take(work: &mut u64) -> bool {
+    let is_left = *work > 0;
+    *work = work.saturating_sub(1);
+    is_left
 }
 
 /// What is computed in parts: the model as it is, and the smallest that flows without more arithmetic.

@@ -206,9 +206,13 @@ impl<'a> Flow<'a> {
             made.flat_map(|node| self.node(*node).outputs.iter().flatten().copied()).collect();
         for tensor in made {
             let readers = &self.along.readers[tensor.index()];
-            let later = readers.iter().any(|reader| self.segment_of[*reader] >= segment);
-            let outside =
-                self.along.makers[tensor.index()].is_some_and(|maker| self.is_again(maker));
+            let maker = self.along.makers[tensor.index()];
+            // Whoever reads it when it is computed once more does not need it until then.
+            let remade = maker.and_then(|maker| self.restarted_in[maker]);
+            let remade = remade.filter(|at| *at >= segment);
+            let is_later = |at: usize| at >= segment && remade.is_none_or(|remade| at < remade);
+            let later = readers.iter().any(|reader| is_later(self.segment_of[*reader]));
+            let outside = maker.is_some_and(|maker| self.is_again(maker));
             if outside || !(later || self.along.model.body.outputs.contains(&tensor)) {
                 continue;
             }

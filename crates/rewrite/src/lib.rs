@@ -4,6 +4,7 @@
 //! weights. It is kept as a [`Rewritten`]: the new model, and for every node of it the node that it came from, so
 //! that a file can be written in which untouched nodes stay as they were.
 
+mod again;
 mod along;
 mod channels;
 mod count;

@@ -20,6 +20,9 @@ const MOST_CUTS: usize = 24;
 /// The most nodes that a segment becomes.
 const MOST_NODES: u64 = 8000;
 
+/// In how many steps a segment runs whose tensors have more rows than there could be steps.
+const LONG_STEPS: [u64; 3] = [16, 64, 200];
+
 /// What a search goes by.
 pub(crate) struct Searched<'a> {
     pub(crate) along: &'a Along<'a>,
@@ -165,7 +168,13 @@ impl Searched<'_> {
         if let Some(least) = steps.iter().min().copied() {
             steps.push(least / 2);
         }
-        steps.retain(|steps| *steps > 1 && steps.saturating_mul(nodes.len() as u64) <= MOST_NODES);
+        let is_few =
+            |steps: &u64| *steps > 1 && steps.saturating_mul(nodes.len() as u64) <= MOST_NODES;
+        if !steps.is_empty() && !steps.iter().any(is_few) {
+            // So many rows that each step takes a lot of them: sound, not images.
+            steps.extend(LONG_STEPS);
+        }
+        steps.retain(is_few);
         steps.sort_unstable();
         steps.dedup();
         steps

@@ -9,7 +9,7 @@ use plimsoll_graph::at_sizes::{DoesNotHold, used_at};
 use plimsoll_graph::{Choice, Graph, Kernels, ScheduledGraph, with_choices};
 use plimsoll_model::range::{Proof, Range, RangeError, Ranged, over_ranges};
 use plimsoll_model::{BindingFault, Bindings, Inferred, Model, Refused, ShapeError};
-use plimsoll_onnx::OnnxFile;
+use plimsoll_onnx::{Annotatable, OnnxFile};
 use plimsoll_tflite::{Imported, TfliteFile};
 
 use super::fused::Operators;
@@ -42,8 +42,15 @@ pub(crate) enum LoadedFile {
     /// A graph has no place for plans.
     #[default]
     None,
-    Onnx(OnnxFile),
+    Onnx(LoadedOnnx),
     Tflite(Box<(TfliteFile, Imported)>),
+}
+
+/// An ONNX file, and what notes are found by in it, if notes are wanted.
+#[derive(Clone)]
+pub(crate) struct LoadedOnnx {
+    pub(crate) file: OnnxFile,
+    pub(crate) annotatable: Option<Arc<Annotatable>>,
 }
 
 /// A model at the sizes that are asked for.
@@ -104,7 +111,7 @@ impl Lowering {
         if halves.is_empty() || *source == Source::Stdin {
             return Ok(Vec::new());
         }
-        let Read::Model(model, _) = read(source)? else { return Ok(Vec::new()) };
+        let Read::Model(model, _) = read(source, false)? else { return Ok(Vec::new()) };
         let variant = |(label, bindings): (String, Bindings)| {
             let mut ranges = self.dims.all_ranges();
             for range in &mut ranges {

@@ -18,7 +18,7 @@ use classes::{Class, classes};
 pub(crate) use extent::{check_sizes, guard, reserved, whole};
 use plimsoll_pack::Span;
 use plimsoll_pack::dense::CompressedRows;
-use uses::{Use, uses};
+use uses::{By, Use, uses};
 
 use crate::assignment::Assignment;
 use crate::options::Options;
@@ -58,7 +58,8 @@ pub(crate) struct LiveBytes {
 pub(crate) struct Liveness {
     /// For each use when its bytes must be left alone.
     pub(crate) live_spans: CompressedRows<LiveSpan>,
-    /// The same, byte by byte. Only where steps run in order.
+    /// The same, byte by byte. Only where steps run in order, and for roots of which not all uses are of
+    /// the same bytes: of the others the live spans say all.
     pub(crate) bytes: CompressedRows<LiveBytes>,
 }
 
@@ -78,6 +79,11 @@ pub(crate) fn liveness(
         return liveness;
     }
     for uses in uses.iter() {
+        if are_alike(uses) {
+            liveness.live_spans.push(uses.iter().map(|one| alike(one, uses)));
+            liveness.bytes.push([]);
+            continue;
+        }
         let classes = classes(validated, uses);
         let born: Vec<Births> = classes.iter().map(|class| births(class, uses)).collect();
         liveness.live_spans.push(live_spans(uses, &classes, &born));
@@ -90,25 +96,49 @@ pub(crate) fn liveness(
     liveness
 }
 
+/// Whether all uses are of the same bytes, all of which are used: one class. What is kept is needed from
+/// the start of the run, and is there from then on only if the caller fills it.
+fn are_alike(uses: &[Use]) -> bool {
+    let same = |one: &Use| one.strided.is_none() && one.span == uses[0].span;
+    let is_filled = || uses.iter().any(|one| matches!(one.by, By::Caller));
+    let one_class = |one: &Use| same(one) && !one.span.is_empty();
+    uses.iter().all(|one| one_class(one) && (!one.is_kept() || is_filled()))
+}
+
+/// The need of a use, where all are of the same bytes.
+fn alike(one: &Use, uses: &[Use]) -> LiveSpan {
+    let start = if one.writes() || one.is_kept() {
+        one.live.start
+    } else {
+        birth(one, uses.iter().filter(|one| one.writes()))
+    };
+    need(one, one.span, start)
+}
+
+/// Some bytes of a use, from when on they are needed.
+fn need(one: &Use, span: Span, start: Point) -> LiveSpan {
+    let live = LiveRange::new(start, one.live.end);
+    LiveSpan { live, span, access: one.access(), is_kept: one.is_kept() }
+}
+
 /// When the bytes of a class get what each of its uses finds there; by use of the class.
 type Births = Vec<Point>;
 
 fn births(class: &Class, uses: &[Use]) -> Births {
-    let writes: Vec<&Use> =
-        class.uses.iter().map(|index| &uses[*index]).filter(|one| one.writes()).collect();
+    let writes = || class.uses.iter().map(|index| &uses[*index]).filter(|one| one.writes());
     let birth = |index: &usize| {
         let one = &uses[*index];
-        if one.writes() { one.live.start } else { birth(one, &writes) }
+        if one.writes() { one.live.start } else { birth(one, writes()) }
     };
     class.uses.iter().map(birth).collect()
 }
 
 /// When bytes get what a read of them finds: with the write that is over last before it, or any of
 /// those that may be the last; if none is over, with the first of all.
-fn birth(read: &Use, writes: &[&Use]) -> Point {
-    let over = || writes.iter().map(|w| w.live).filter(|live| live.end <= read.live.start);
+fn birth<'a>(read: &Use, writes: impl Iterator<Item = &'a Use> + Clone) -> Point {
+    let over = || writes.clone().map(|w| w.live).filter(|live| live.end <= read.live.start);
     let Some(latest) = over().map(|live| live.start).max() else {
-        return writes.iter().map(|w| w.live.start).min().unwrap_or(Point(0));
+        return writes.map(|w| w.live.start).min().unwrap_or(Point(0));
     };
     let last = over().filter(|live| live.end > latest).map(|live| live.start);
     last.min().unwrap_or(latest)
@@ -130,14 +160,10 @@ fn live_spans(uses: &[Use], classes: &[Class], born: &[Births]) -> Vec<LiveSpan>
     }
     let mut live_spans = Vec::with_capacity(uses.len());
     for (one, parts) in uses.iter().zip(parts) {
-        let live_span = |span: Span, start: Point| {
-            let live = LiveRange::new(start, one.live.end);
-            LiveSpan { live, span, access: one.access(), is_kept: one.is_kept() }
-        };
         if one.writes() || one.is_kept() {
-            live_spans.push(live_span(one.span, one.live.start));
+            live_spans.push(need(one, one.span, one.live.start));
         } else {
-            live_spans.extend(parts.into_iter().map(|(span, start)| live_span(span, start)));
+            live_spans.extend(parts.into_iter().map(|(span, start)| need(one, span, start)));
         }
     }
     live_spans
@@ -166,9 +192,7 @@ fn unordered(uses: &[Use]) -> Vec<LiveSpan> {
         let writes = uses.iter().filter(|w| w.writes() && w.span.meets(one.span));
         let first = writes.map(|w| w.live.start).min().unwrap_or(Point(0));
         let reads = !one.writes() && !one.is_kept();
-        let start = if reads { first } else { one.live.start };
-        let live = LiveRange::new(start, one.live.end);
-        LiveSpan { live, span: one.span, access: one.access(), is_kept: one.is_kept() }
+        need(one, one.span, if reads { first } else { one.live.start })
     };
     uses.iter().map(live_span).collect()
 }

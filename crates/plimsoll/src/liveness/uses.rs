@@ -8,8 +8,8 @@ use crate::assignment::Assignment;
 use crate::ids::{StepId, ValueId};
 use crate::options::Options;
 use crate::point::{LiveRange, Point};
-use crate::program::AccessKind;
-use crate::validate::{StepAccess, Touch, ValidatedProgram, comes_from_outside};
+use crate::program::{AccessKind, Layout};
+use crate::validate::{Rooted, StepAccess, Touch, ValidatedProgram, comes_from_outside};
 
 /// One use of some bytes of a root.
 #[derive(Clone, Copy, Debug)]
@@ -65,18 +65,22 @@ impl Use {
     }
 
     /// The stretches of the root that are used, in order.
-    pub(crate) fn spans(&self, validated: &ValidatedProgram<'_>) -> Vec<Span> {
+    pub(crate) fn spans(
+        &self,
+        validated: &ValidatedProgram<'_>,
+    ) -> impl Iterator<Item = Span> + Clone + use<> {
         let within = match self.by {
             By::Step(touch) => Some(touch.within),
             By::Caller | By::Output | By::Run => None,
         };
-        match self.strided {
-            None => vec![self.span],
+        let (layout, bytes) = match self.strided {
+            None => (Layout::WHOLE, self.span),
             Some(value) => {
                 let whole = Span::new(0, validated.values[value.index()].bytes);
-                validated.roots[value.index()].layout().spans(within.unwrap_or(whole))
+                (validated.roots[value.index()].layout(), within.unwrap_or(whole))
             }
-        }
+        };
+        layout.spans(bytes)
     }
 }
 
@@ -95,15 +99,17 @@ pub(crate) fn uses(
         }
         Assignment::Elided => false,
     };
-    let found = by_caller(validated, assignments, options)
-        .chain(by_steps(validated, options))
-        .chain(by_outputs(validated, options))
-        .map(|(value, by, live, span)| {
-            let root = validated.roots[value.index()];
-            (root.root, Use { by, live, span, strided: root.rows.map(|_| value) })
-        })
-        .filter(|(root, _)| has_uses(*root))
-        .map(|(root, found)| (root.index(), found));
+    let mut found: Vec<(u32, Use)> = Vec::with_capacity(validated.accesses.len());
+    let mut add = |(value, by, live, span): Found| {
+        let Rooted { root, rows, .. } = validated.roots[value.index()];
+        if has_uses(root) {
+            found.push((root.0, Use { by, live, span, strided: rows.map(|_| value) }));
+        }
+    };
+    by_caller(validated, assignments, options).for_each(&mut add);
+    by_steps(validated, options).for_each(&mut add);
+    by_outputs(validated, options).for_each(&mut add);
+    let found = found.iter().map(|(root, one)| (*root as usize, *one));
     CompressedRows::by_index(validated.values.len(), found)
 }
 

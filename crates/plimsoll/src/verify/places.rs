@@ -167,7 +167,8 @@ impl Check<'_, '_> {
     }
 
     fn overwrites(&mut self, step: StepId) {
-        for overwrite in self.facts.overwrites(step).into_iter().filter(|o| o.must) {
+        let facts = self.facts;
+        for overwrite in facts.overwrites(step).iter().filter(|o| o.must) {
             let (output, input) = (overwrite.output, overwrite.input);
             if [output, input].iter().any(|value| self.facts.value(*value).rows.is_some()) {
                 let (step, value, why) = (Some(step), Some(output), "an overwrite of rows");

@@ -11,3 +11,4 @@ mod random_programs;
 mod refusals;
 mod resolve;
 mod unwritten;
+mod view_chains;

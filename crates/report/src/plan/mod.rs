@@ -124,8 +124,8 @@ impl<'a> PlanReport<'a> {
     ///
     /// # Errors
     /// What the writer says.
-    pub fn write_json(&self, out: &mut dyn Write, told: Recorded) -> io::Result<()> {
-        write_plan_to(out, self.program, self.plan, told, self.found())
+    pub fn write_json(&self, out: &mut dyn Write, recorded: Recorded) -> io::Result<()> {
+        write_plan_to(out, self.program, self.plan, recorded, self.found())
     }
 
     /// Writes a row for each value that has a place of its own.

@@ -43,19 +43,26 @@ pub(super) fn check(facts: &Facts, positions: &[u32], found: &mut Vec<Violation>
     let early = early(facts, positions);
     let mut bytes = Vec::new();
     bytes.resize_with(facts.spaces(), Bytes::default);
-    let mut replay =
-        Replay { facts, positions, bytes, run: 0, pieces: Vec::new(), written: Vec::new(), found };
+    let mut replay = Replay {
+        facts,
+        positions,
+        bytes,
+        run: 0,
+        pieces: Vec::new(),
+        rest: Vec::new(),
+        written: Vec::new(),
+        found,
+    };
     replay.fill(Life::Resident);
     for run in 0..RUNS {
         replay.run = run;
         replay.fill(Life::Input);
-        let mut early = early.iter().peekable();
+        let mut early = early.as_slice();
         for step in &facts.plan.schedule {
-            let mut now = Vec::new();
-            while let Some((_, used)) = early.next_if(|(at, _)| *at <= positions[step.index()]) {
-                now.push(*used);
-            }
-            replay.step(*step, &now);
+            let begun = early.partition_point(|(at, _)| *at <= positions[step.index()]);
+            let now;
+            (now, early) = early.split_at(begun);
+            replay.step(*step, now);
         }
         replay.outputs();
         replay.hand_over();
@@ -66,10 +73,10 @@ pub(super) fn check(facts: &Facts, positions: &[u32], found: &mut Vec<Violation>
 fn early(facts: &Facts, positions: &[u32]) -> Vec<(u32, Use)> {
     let mut early = Vec::new();
     for step in &facts.plan.schedule {
-        facts.uses(*step, |used| {
+        facts.each_use(*step, |used| {
             if let Some(from) = used.from.filter(|from| from != step) {
                 let at = positions[from.index()].min(positions[step.index()]);
-                early.push((at, used));
+                early.push((at, *used));
             }
         });
     }
@@ -84,6 +91,7 @@ struct Replay<'a, 'b> {
     run: u64,
     /// Scratch memory of its own.
     pieces: Vec<(Span, Option<Stamp>)>,
+    rest: Vec<Span>,
     /// When the first write of each root is over, counted from the start of the run; empty until
     /// somebody asks.
     written: Vec<u64>,
@@ -138,85 +146,74 @@ impl Replay<'_, '_> {
                 } else {
                     (Thing::Value(fact.root), Thing::Value(value))
                 };
-                let Some((space, mut spans)) = self.facts.spans(value) else { continue };
+                let Some((space, spans)) = self.facts.spans(value) else { continue };
+                let write = Write { owner, thing, step: None, begin: now, end: now };
                 if guards {
                     let end = spans.last().map_or(0, |last| last.hi);
-                    spans = vec![Span::new(end, end + fact.guard)];
-                }
-                for span in spans {
-                    let write = Write { owner, thing, step: None, begin: now, end: now };
-                    self.write(space, span, write);
+                    self.write(space, Span::new(end, end + fact.guard), write);
+                } else {
+                    spans.for_each(|span| self.write(space, span, write));
                 }
             }
         }
     }
 
     /// All that begins with a step, and then what begins where it writes.
-    fn step(&mut self, step: StepId, early: &[Use]) {
-        let overwrites = self.facts.overwrites(step);
-        let (mut reads, mut writes) = (Vec::new(), Vec::new());
-        self.facts.uses(step, |used| {
-            if used.begins_with_step() {
-                if used.kind == AccessKind::Read { &mut reads } else { &mut writes }.push(used);
+    fn step(&mut self, step: StepId, early: &[(u32, Use)]) {
+        let facts = self.facts;
+        let overwrites = facts.overwrites(step);
+        let is_read = |used: &Use| used.kind == AccessKind::Read;
+        let early = || early.iter().map(|(_, used)| used);
+        let own = |used: &Use| used.begins_with_step();
+        for used in early().filter(|used| is_read(used)) {
+            self.read_in_parts(used);
+        }
+        facts.each_use(step, |used| {
+            if own(used) && is_read(used) {
+                self.read_in_parts(used);
             }
         });
-        let is_read = |used: &&Use| used.kind == AccessKind::Read;
-        for used in early.iter().filter(is_read) {
-            let mut writes = Vec::new();
-            self.facts.uses(used.step, |used| {
-                if used.kind == AccessKind::Write && used.begins_with_step() {
-                    writes.push(used);
-                }
-            });
-            self.read_in_parts(used, &self.facts.overwrites(used.step), &writes);
-        }
-        for used in &reads {
-            self.read_in_parts(used, &overwrites, &writes);
-        }
         for overwrite in overwrites.iter().filter(|o| o.must) {
             self.take_over(step, overwrite);
         }
         self.scratch(step);
-        for used in early.iter().filter(|used| !is_read(used)) {
+        for used in early().filter(|used| !is_read(used)) {
             self.write_used(used);
         }
         for overwrite in overwrites.iter().filter(|o| o.must) {
             self.keep(step, overwrite);
         }
-        for used in &writes {
-            self.write_used(used);
-        }
+        facts.each_use(step, |used| {
+            if own(used) && !is_read(used) {
+                self.write_used(used);
+            }
+        });
     }
 
     /// A read, of which the part that is overwritten in place is over when the step writes.
-    fn read_in_parts(&mut self, used: &Use, overwrites: &[Overwrite], writes: &[Use]) {
+    fn read_in_parts(&mut self, used: &Use) {
         let (begin, end) = (self.begin(used), self.end(used));
+        if self.facts.overwrites(used.step).is_empty() {
+            self.read(used, used.span, begin, end);
+            return;
+        }
         let writes_at = self.time(Point::writes(self.positions[used.step.index()] as usize));
-        let mut rest = vec![used.span];
+        let mut rest = std::mem::take(&mut self.rest);
+        rest.clear();
+        rest.push(used.span);
         if used.until == Until::Step {
-            for overwrite in overwrites {
-                for over in self.overwritten(used, *overwrite, writes) {
+            let facts = self.facts;
+            for overwrite in facts.overwrites(used.step) {
+                for over in overwritten(facts, used, *overwrite) {
                     self.read(used, over, begin, writes_at);
-                    rest = rest.into_iter().flat_map(|part| without(part, over)).collect();
+                    remove(&mut rest, over);
                 }
             }
         }
-        for part in rest {
-            self.read(used, part, begin, end);
+        for part in &rest {
+            self.read(used, *part, begin, end);
         }
-    }
-
-    /// The bytes of a read that an output takes over in the same step.
-    fn overwritten(&self, used: &Use, overwrite: Overwrite, writes: &[Use]) -> Vec<Span> {
-        let same_bytes = self.facts.same_place(used.value, overwrite.input)
-            && used.root == self.facts.value(overwrite.input).root;
-        if !same_bytes || !self.facts.same_place(overwrite.output, overwrite.input) {
-            return Vec::new();
-        }
-        let whole = overwrite.must.then(|| self.facts.span(overwrite.output)).flatten();
-        let written = writes.iter().filter(|w| w.value == overwrite.output).map(|w| w.span);
-        let all = whole.map(|(_, span)| span).into_iter().chain(written);
-        all.map(|span| span.and(used.span)).filter(|span| !span.is_empty()).collect()
+        self.rest = rest;
     }
 
     /// The input of an output that must overwrite it has to be whole.
@@ -232,6 +229,7 @@ impl Replay<'_, '_> {
             root: self.facts.value(overwrite.input).root,
             space,
             span: Span::new(input.lo, input.hi.min(input.lo.saturating_add(output.len()))),
+            within: Span::new(0, output.len().min(input.len())),
             guard: 0,
             kind: AccessKind::Read,
             from: None,
@@ -293,9 +291,8 @@ impl Replay<'_, '_> {
         let mut pieces = std::mem::take(&mut self.pieces);
         for value in self.facts.ids() {
             let fact = self.facts.value(value);
-            let Some((space, spans)) = self.facts.spans(value).filter(|_| fact.output) else {
-                continue;
-            };
+            let spans = if fact.output { self.facts.spans(value) } else { None };
+            let Some((space, spans)) = spans else { continue };
             let root = self.facts.value(fact.root);
             let any_run = root.life == Life::Resident;
             for span in spans {
@@ -342,9 +339,35 @@ impl Replay<'_, '_> {
     }
 }
 
-/// What is left of a span without another.
-fn without(span: Span, other: Span) -> impl Iterator<Item = Span> {
-    let parts =
-        [Span::new(span.lo, span.hi.min(other.lo)), Span::new(span.lo.max(other.hi), span.hi)];
-    parts.into_iter().filter(|part| !part.is_empty())
+/// The bytes of a read that an output takes over in the same step.
+fn overwritten<'a>(
+    facts: &'a Facts<'a>,
+    used: &Use,
+    overwrite: Overwrite,
+) -> impl Iterator<Item = Span> + 'a {
+    let same_bytes = facts.same_place(used.value, overwrite.input)
+        && used.root == facts.value(overwrite.input).root
+        && facts.same_place(overwrite.output, overwrite.input);
+    let whole = overwrite.must.then(|| facts.span(overwrite.output)).flatten();
+    let uses = same_bytes.then(|| facts.uses(used.step)).into_iter().flatten();
+    let written = uses.filter(move |w| {
+        w.kind == AccessKind::Write && w.begins_with_step() && w.value == overwrite.output
+    });
+    let whole = whole.filter(|_| same_bytes).map(|(_, span)| span);
+    let all = whole.into_iter().chain(written.map(|w| w.span));
+    let read = used.span;
+    all.map(move |span| span.and(read)).filter(|span| !span.is_empty())
+}
+
+/// Takes a span out of others.
+fn remove(spans: &mut Vec<Span>, other: Span) {
+    for at in (0..spans.len()).rev() {
+        let Span { lo, hi } = spans[at];
+        let above = Span::new(lo.max(other.hi), hi);
+        spans[at] = Span::new(lo, hi.min(other.lo));
+        if !above.is_empty() {
+            spans.insert(at + 1, above);
+        }
+    }
+    spans.retain(|span| !span.is_empty());
 }

@@ -57,7 +57,7 @@ fn value(graph: &Graph, name: &str) -> ValueId {
 
 #[test]
 fn what_is_made_in_its_place_in_a_concat_is_taken_over_there() {
-    let graph = read(include_str!("../../../corpus/graphs/concat_in_place.plim"));
+    let graph = read(include_str!("../../../../corpus/graphs/concat_in_place.plim"));
     // Two parts of 262144 bytes, and the 4 bytes that are made of the whole.
     assert_eq!(arena(&graph), 2 * 262_144 + 4);
     let (_, plan) = planned(&graph);
@@ -70,7 +70,7 @@ fn what_is_made_in_its_place_in_a_concat_is_taken_over_there() {
 
 #[test]
 fn a_residual_is_taken_over_by_a_part_of_a_concat() {
-    let graph = read(include_str!("../../../corpus/graphs/concat_of_residual.plim"));
+    let graph = read(include_str!("../../../../corpus/graphs/concat_of_residual.plim"));
     assert_eq!(arena(&graph), 2 * 262_144 + 4);
 }
 
@@ -97,7 +97,7 @@ fn a_part_does_not_take_over_what_another_part_would_lose() {
 
 #[test]
 fn a_concat_is_joined_through_other_shapes() {
-    let graph = read(include_str!("../../../corpus/graphs/concat_of_unsqueezed.plim"));
+    let graph = read(include_str!("../../../../corpus/graphs/concat_of_unsqueezed.plim"));
     assert_eq!(arena(&graph), 2 * 262_144 + 4);
 }
 

@@ -120,12 +120,12 @@ fn what_tflite_micro_would_do_otherwise_is_an_error() {
         program.values[0].storage = Storage::Persistent;
     };
     assert_eq!(told(kept), Err(TflmError::Kept(name(0))));
-    let lent = |program: &mut DeclaredProgram, options: &mut Options| {
+    let imported = |program: &mut DeclaredProgram, options: &mut Options| {
         program.values[0].storage = Storage::Shared;
         let slot = SharedSlot { bank: "arena".to_owned(), offset: 0, bytes: 32 };
         options.shared = Some(SharedLayout { values: [(name(0), slot)].into() });
     };
-    assert_eq!(told(lent), Err(TflmError::Imported(name(0))));
+    assert_eq!(told(imported), Err(TflmError::Imported(name(0))));
     let reserved = |program: &mut DeclaredProgram, _: &mut Options| program.values[1].guard = 16;
     assert_eq!(told(reserved), Err(TflmError::Reserved(name(1))));
     let over = |program: &mut DeclaredProgram, _: &mut Options| {

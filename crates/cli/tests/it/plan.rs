@@ -187,16 +187,16 @@ fn weights_are_shared_by_two_plans() {
     let place = ["plan", &model_path, "--align", "1", "--place", "params,outputs"];
     let more = ["--write-shared", &layout, "-o", &forward];
     assert_eq!(code(&run(&[&place[..], &more[..]].concat())), Some(0));
-    let lent: Value = serde_json::from_slice(&fs::read(&layout).expect("written")).expect("JSON");
-    assert_eq!(lent["values"].as_object().expect("values").len(), 2);
+    let shared: Value = serde_json::from_slice(&fs::read(&layout).expect("written")).expect("JSON");
+    assert_eq!(shared["values"].as_object().expect("values").len(), 2);
 
     for from in [&layout, &forward] {
         let backward = plan("backward.plim", &["--shared-from", from]);
-        let w = lent["values"]["w"]["offset"].as_u64();
+        let w = shared["values"]["w"]["offset"].as_u64();
         assert_eq!(offset_of(&backward, "w"), w, "{from}");
         // g does not touch w (300 bytes) nor v (60 bytes), wherever they are.
-        let (g, v) = (offset_of(&backward, "g").expect("placed"), &lent["values"]["v"]["offset"]);
-        for (start, bytes) in [(w.expect("lent"), 300), (v.as_u64().expect("lent"), 60)] {
+        let (g, v) = (offset_of(&backward, "g").expect("placed"), &shared["values"]["v"]["offset"]);
+        for (start, bytes) in [(w.expect("shared"), 300), (v.as_u64().expect("shared"), 60)] {
             assert!(g + 80 <= start || start + bytes <= g, "{from}: {g} meets {start}");
         }
     }

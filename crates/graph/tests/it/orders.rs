@@ -1,6 +1,6 @@
 //! What an order of execution costs: exact sizes of the networks of the benchmark `orders`.
 
-#[path = "../../../benches/order_graphs.rs"]
+#[path = "../../../../benches/order_graphs.rs"]
 mod order_graphs;
 
 use order_graphs::{random, transformer, vocoder};
