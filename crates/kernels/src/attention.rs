@@ -1,243 +1,295 @@
-//! Attention: `softmax(scores(Q · K)) · V`, some rows of scores at a time.
+//! Attention: every query looks at the keys, and takes the average of the values that they belong to.
 //!
-//! The matrix of scores is never whole in memory. For each batch (an element of the batch and a head) keys and values
-//! are packed into scratch once; then [`ROWS`] rows of queries at a time become scores, go through what follows
-//! these (a scale, a mask), become weights and then sums. Operands and output have any strides, so that heads that
-//! lie within tokens are read and written where they are, and several heads can share keys and values: those
-//! are packed again only if they are others than before.
-//!
-//! Products of so few rows that packing does not pay read keys and values as they are.
-//!
-//! Cost: the two products, the exponentials, and a pass over keys and values for each batch.
+//! One row of scores at a time is in scratch, so that the memory does not grow with the number of queries. Scores are
+//! `scale · q · k`, capped, then masked; what is masked counts for nothing. A query that sees no key at all gets zeros.
 
-use crate::Level;
-use crate::chain::Then;
-use crate::epilogue::Epilogue;
-use crate::gemm::{
-    LINE, Matrix, Operand, Product, Shape, aligned, gemm, gemm_scratch, pack_b, packed_b_len,
-};
-use crate::softmax::{Softmax, softmax_in_place};
+use crate::math;
+use crate::places::{OutOfRange, place};
+use crate::simd::{Level, wide};
+use crate::softmax::softmax_row;
 
-/// The most rows of scores at a time: whole tiles of a product at every level.
-pub const ROWS: usize = 24;
-/// From so many rows on, keys and values are packed.
-const PACKED_FROM: usize = 8;
+/// Where the rows of heads lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heads {
+    /// `batch × heads × rows × size`.
+    Apart,
+    /// `batch × rows × heads · size`.
+    Flat,
+}
 
-/// The dims of attention.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The shape of an attention.
+#[derive(Clone, Copy, Debug)]
 pub struct Attention {
-    /// How many pairs of products there are.
-    pub batches: usize,
-    /// Rows of queries.
-    pub rows: usize,
-    /// How many keys there are, and values.
+    /// Elements of the batch.
+    pub batch: usize,
+    /// Heads of queries.
+    pub query_heads: usize,
+    /// Heads of keys and values, each for as many heads of queries.
+    pub key_heads: usize,
+    /// Queries.
+    pub queries: usize,
+    /// Keys that come before the new ones.
+    pub past: usize,
+    /// New keys.
     pub keys: usize,
-    /// Columns of queries.
-    pub depth: usize,
-    /// Columns of values.
-    pub width: usize,
+    /// Elements of a query and of a key.
+    pub size: usize,
+    /// Elements of a value.
+    pub value_size: usize,
+    /// How queries, keys, values and results lie; what is past lies apart.
+    pub heads: Heads,
+    /// What products are multiplied by.
+    pub scale: f32,
+    /// `softcap · tanh(score / softcap)`, if it is not 0.
+    pub softcap: f32,
+    /// Whether a query sees no keys behind its own place.
+    pub is_causal: bool,
 }
 
-/// Where the matrix of each batch is in a tensor.
-#[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
-    /// How many there are along each axis of the batch, outermost first, and elements from one to the next.
-    pub batch: &'a [(usize, usize)],
-    /// The first element of the first matrix.
-    pub offset: usize,
-    /// Elements from one row to the next.
-    pub row: usize,
-    /// Elements from one column to the next.
-    pub column: usize,
+/// What is added to scores, broadcast to `batch × heads × queries × keys`; keys beyond it are masked.
+#[derive(Clone, Copy, Debug)]
+pub enum Mask<'a> {
+    /// Nothing.
+    None,
+    /// Minus infinity where it is 0.
+    Truths(&'a [u8], [usize; 4]),
+    /// These numbers.
+    Numbers(&'a [f32], [usize; 4]),
 }
 
-impl Place<'_> {
-    /// The first element of a batch's matrix.
-    fn of(&self, batch: usize) -> usize {
-        let (mut rest, mut at) = (batch, self.offset);
-        for (len, stride) in self.batch.iter().rev() {
-            at += rest % len * stride;
-            rest /= len;
+impl Mask<'_> {
+    fn at(&self, place: [usize; 4]) -> f32 {
+        let (Mask::Truths(_, dims) | Mask::Numbers(_, dims)) = self else { return 0.0 };
+        if place[3] >= dims[3] && dims[3] != 1 {
+            return f32::NEG_INFINITY;
         }
-        at
-    }
-
-    fn matrix<'x>(&self, x: &'x [f32], batch: usize) -> Matrix<'x> {
-        Matrix { data: &x[self.of(batch)..], row_stride: self.row, column_stride: self.column }
+        let index =
+            place.iter().zip(dims).fold(0, |index, (at, dim)| index * dim + (*at).min(dim - 1));
+        match self {
+            Mask::Truths(truths, _) if truths[index] == 0 => f32::NEG_INFINITY,
+            Mask::Numbers(numbers, _) => numbers[index],
+            _ => 0.0,
+        }
     }
 }
 
-/// What is read, and what is done on the way.
-#[derive(Debug, Clone, Copy)]
+/// Which scores are handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Products of queries and keys.
+    Products,
+    /// Capped.
+    Capped,
+    /// With the mask.
+    Masked,
+    /// What the softmax makes.
+    Weights,
+}
+
+/// What attention reads.
+#[derive(Clone, Copy, Debug)]
 pub struct Operands<'a> {
-    /// Queries, `rows × depth`.
-    pub q: (&'a [f32], Place<'a>),
-    /// Keys, `depth × keys`.
-    pub k: (&'a [f32], Place<'a>),
-    /// Values, `keys × width`.
-    pub v: (&'a [f32], Place<'a>),
-    /// Factors of scores, and of sums.
-    pub scale: (f32, f32),
-    /// What is done to scores before the softmax.
-    pub scores: Option<Then<'a>>,
-    /// What is done to weights.
-    pub weights: Option<Then<'a>>,
-    /// What is done to sums.
-    pub sums: Option<Then<'a>>,
+    /// Queries.
+    pub q: &'a [f32],
+    /// New keys.
+    pub k: &'a [f32],
+    /// New values.
+    pub v: &'a [f32],
+    /// Keys and values that come before these, apart.
+    pub past: Option<(&'a [f32], &'a [f32])>,
+    /// What is added to scores.
+    pub mask: Mask<'a>,
+    /// How many keys there are for each element of the batch; the others are padding.
+    pub lengths: Option<&'a [i64]>,
 }
 
 impl Attention {
-    fn is_packed(&self) -> bool {
-        self.rows >= PACKED_FROM
+    /// Elements of scratch.
+    #[must_use]
+    pub fn scratch(&self) -> usize {
+        self.past + self.keys
     }
 
-    fn block(&self) -> usize {
-        self.rows.min(ROWS)
-    }
-
-    /// The product that makes so many rows of scores, and the one that makes sums of them.
-    fn products(&self, rows: usize) -> [Shape; 2] {
-        let Attention { keys, depth, width, .. } = *self;
-        [Shape { m: rows, n: keys, k: depth }, Shape { m: rows, n: width, k: keys }]
-    }
-
-    /// Elements of packed keys and values.
-    fn packed(&self, level: Level) -> [usize; 2] {
-        let len = |Shape { n, k, .. }: Shape| packed_b_len(level, k, n).next_multiple_of(LINE);
-        if self.is_packed() { self.products(1).map(len) } else { [0; 2] }
-    }
-}
-
-/// Elements of scratch that [`attention`] needs.
-#[must_use]
-pub fn attention_scratch(level: Level, shape: &Attention) -> usize {
-    let of = |rows: usize| {
-        let [a, b] = shape.products(rows);
-        let scratch = |shape_of| gemm_scratch(level, shape_of, false, shape.is_packed());
-        scratch(a).max(scratch(b))
-    };
-    // The last block has fewer rows; a single one is reckoned in another way.
-    let least = if shape.rows % ROWS == 1 { 1 } else { shape.block() };
-    let [keys, values] = shape.packed(level);
-    let scores = (shape.block() * shape.keys).next_multiple_of(LINE);
-    LINE + keys + values + scores + of(shape.block()).max(of(least))
-}
-
-/// `y` has rows of `width` elements side by side.
-pub fn attention(
-    level: Level,
-    shape: &Attention,
-    operands: &Operands<'_>,
-    (y, to): (&mut [f32], Place<'_>),
-    scratch: &mut [f32],
-) {
-    assert!(scratch.len() >= attention_scratch(level, shape), "length of scratch");
-    assert_eq!(to.column, 1, "rows of sums are side by side");
-    let [keys, values] = shape.packed(level);
-    let (for_keys, rest) = aligned(scratch).split_at_mut(keys);
-    let (for_values, rest) = rest.split_at_mut(values);
-    let scores = (shape.block() * shape.keys).next_multiple_of(LINE);
-    let (scores, scratch) = rest.split_at_mut(scores);
-    let mut packed = None;
-    for batch in 0..shape.batches {
-        let places = (operands.k.1.of(batch), operands.v.1.of(batch));
-        if shape.is_packed() && packed != Some(places) {
-            pack(level, shape, operands, batch, for_keys, for_values);
-            packed = Some(places);
-        }
-        let mut part = Part { level, shape, operands, batch, keys: for_keys, values: for_values };
-        part.run(y, to, scores, scratch);
-    }
-}
-
-fn pack(
-    level: Level,
-    Attention { keys, depth, width, .. }: &Attention,
-    operands: &Operands<'_>,
-    batch: usize,
-    for_keys: &mut [f32],
-    for_values: &mut [f32],
-) {
-    let (k, v) =
-        (operands.k.1.matrix(operands.k.0, batch), operands.v.1.matrix(operands.v.0, batch));
-    let len = packed_b_len(level, *depth, *keys);
-    pack_b(level, *depth, *keys, k, &mut for_keys[..len]);
-    let len = packed_b_len(level, *keys, *width);
-    pack_b(level, *keys, *width, v, &mut for_values[..len]);
-}
-
-/// One batch.
-struct Part<'a> {
-    level: Level,
-    shape: &'a Attention,
-    operands: &'a Operands<'a>,
-    batch: usize,
-    keys: &'a [f32],
-    values: &'a [f32],
-}
-
-impl Part<'_> {
-    fn run(&mut self, y: &mut [f32], to: Place<'_>, scores: &mut [f32], scratch: &mut [f32]) {
-        let rows = self.shape.rows;
-        for first in (0..rows).step_by(ROWS) {
-            let count = ROWS.min(rows - first);
-            let scores = &mut scores[..count * self.shape.keys];
-            self.scores(first, count, scores, scratch);
-            let y = &mut y[to.of(self.batch) + first * to.row..];
-            self.sums(first, count, scores, (y, to.row), scratch);
+    /// Where a row of a head is.
+    fn row(&self, heads: usize, rows: usize, size: usize, [b, h, row]: [usize; 3]) -> usize {
+        match self.heads {
+            Heads::Apart => ((b * heads + h) * rows + row) * size,
+            Heads::Flat => ((b * rows + row) * heads + h) * size,
         }
     }
 
-    /// What follows a product whose rows are some of all batches'.
-    fn then<'t>(&self, then: Option<Then<'t>>, first: usize, columns: usize) -> Option<Then<'t>> {
-        then.map(|then| then.from((self.batch * self.shape.rows + first) * columns))
-    }
-
-    /// Rows of scores, and then of weights.
-    fn scores(&self, first: usize, count: usize, scores: &mut [f32], scratch: &mut [f32]) {
-        let (shape, keys) = (self.shape.products(count)[0], self.shape.keys);
-        let (q, at) = self.operands.q;
-        let a =
-            Matrix { data: &q[at.of(self.batch) + first * at.row..], ..at.matrix(q, self.batch) };
-        let b = self.factor(self.keys, packed_b_len(self.level, shape.k, shape.n), self.operands.k);
-        let then = self.then(self.operands.scores, first, keys);
-        let epilogue = Epilogue { alpha: self.operands.scale.0, then, ..Epilogue::NONE };
-        let product = Product { shape, a: Operand::Plain(a), b, epilogue };
-        gemm(self.level, &product, scores, keys, scratch);
-        softmax_in_place(self.level, Softmax::Softmax, scores, &[count, keys], 1);
-        if let Some(then) = self.then(self.operands.weights, first, keys) {
-            then.chain.run(self.level, then.operands, then.first, scores);
-        }
-    }
-
-    fn sums(
+    /// A row of what is past, or of what is new.
+    fn seen<'a>(
         &self,
-        first: usize,
-        count: usize,
-        weights: &[f32],
-        (y, stride): (&mut [f32], usize),
-        scratch: &mut [f32],
+        (past, new): (Option<&'a [f32]>, &'a [f32]),
+        size: usize,
+        [b, h, row]: [usize; 3],
+    ) -> &'a [f32] {
+        match (past, row.checked_sub(self.past)) {
+            (_, Some(row)) => {
+                &new[self.row(self.key_heads, self.keys, size, [b, h, row])..][..size]
+            }
+            (Some(past), None) => {
+                &past[((b * self.key_heads + h) * self.past + row) * size..][..size]
+            }
+            (None, None) => &[],
+        }
+    }
+
+    /// `y`, and the scores of a stage if they are wanted, `batch × heads × queries × keys`.
+    pub fn run(
+        &self,
+        level: Level,
+        operands: &Operands<'_>,
+        y: &mut [f32],
+        mut scores: Option<(Stage, &mut [f32])>,
+        row: &mut [f32],
     ) {
-        let shape = self.shape.products(count)[1];
-        let b =
-            self.factor(self.values, packed_b_len(self.level, shape.k, shape.n), self.operands.v);
-        let then = self.then(self.operands.sums, first, self.shape.width);
-        let epilogue = Epilogue { alpha: self.operands.scale.1, then, ..Epilogue::NONE };
-        let a = Operand::Plain(Matrix::rows(weights, self.shape.keys));
-        gemm(self.level, &Product { shape, a, b, epilogue }, y, stride, scratch);
-    }
-
-    /// A right factor: as it is packed, or as it is.
-    fn factor<'x>(
-        &self,
-        packed: &'x [f32],
-        len: usize,
-        (plain, at): (&'x [f32], Place<'_>),
-    ) -> Operand<'x> {
-        if self.shape.is_packed() {
-            Operand::Packed(&packed[..len])
-        } else {
-            Operand::Plain(at.matrix(plain, self.batch))
+        let total = self.past + self.keys;
+        let row = &mut row[..total];
+        for b in 0..self.batch {
+            for h in 0..self.query_heads {
+                for i in 0..self.queries {
+                    let out = ((b * self.query_heads + h) * self.queries + i) * total;
+                    let wanted =
+                        scores.as_mut().map(|(stage, all)| (*stage, &mut all[out..][..total]));
+                    let at = self.row(self.query_heads, self.queries, self.value_size, [b, h, i]);
+                    let y = &mut y[at..][..self.value_size];
+                    wide(level, || self.query(operands, [b, h, i], y, wanted, row));
+                }
+            }
         }
     }
+
+    /// One query of one head.
+    #[inline(always)]
+    fn query(
+        &self,
+        operands: &Operands<'_>,
+        [b, h, i]: [usize; 3],
+        y: &mut [f32],
+        wanted: Option<(Stage, &mut [f32])>,
+        row: &mut [f32],
+    ) {
+        let of = h / (self.query_heads / self.key_heads.max(1)).max(1);
+        let q = self.row(self.query_heads, self.queries, self.size, [b, h, i]);
+        let q = &operands.q[q..][..self.size];
+        let keys = (operands.past.map(|past| past.0), operands.k);
+        for (j, score) in row.iter_mut().enumerate() {
+            *score = self.scale * dot(q, self.seen(keys, self.size, [b, of, j]));
+        }
+        let mut wanted = wanted;
+        let mut hand_out = |at: Stage, row: &[f32]| match &mut wanted {
+            Some((stage, scores)) if *stage == at => scores.copy_from_slice(row),
+            _ => {}
+        };
+        hand_out(Stage::Products, row);
+        if self.softcap != 0.0 {
+            row.iter_mut().for_each(|s| *s = self.softcap * math::tanh(*s / self.softcap));
+        }
+        hand_out(Stage::Capped, row);
+        let length = operands.lengths.map_or(i64::MAX, |lengths| lengths[b]);
+        for (j, score) in row.iter_mut().enumerate() {
+            let is_behind = self.is_causal && j > self.past + i;
+            let is_hidden = is_behind || j as i64 >= length;
+            *score += if is_hidden { f32::NEG_INFINITY } else { operands.mask.at([b, h, i, j]) };
+        }
+        hand_out(Stage::Masked, row);
+        if row.iter().all(|score| *score == f32::NEG_INFINITY) {
+            row.fill(0.0);
+        } else {
+            softmax_row(row);
+        }
+        hand_out(Stage::Weights, row);
+        let values = (operands.past.map(|past| past.1), operands.v);
+        y.fill(0.0);
+        for (j, weight) in row.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
+            let value = self.seen(values, self.value_size, [b, of, j]);
+            y.iter_mut().zip(value).for_each(|(y, v)| *y += weight * v);
+        }
+    }
+
+    /// Keys or values, what is past and what is new, `batch × heads × rows × size`.
+    pub fn present(&self, past: Option<&[f32]>, new: &[f32], size: usize, y: &mut [f32]) {
+        let total = self.past + self.keys;
+        for (at, row) in y.chunks_exact_mut(size.max(1)).enumerate() {
+            let (b, h) = (at / total / self.key_heads, at / total % self.key_heads);
+            row.copy_from_slice(self.seen((past, new), size, [b, h, at % total]));
+        }
+    }
+}
+
+/// The shape of a rotary embedding: rows of heads of which the first `turned` elements are turned in pairs.
+#[derive(Clone, Copy, Debug)]
+pub struct Rotary {
+    /// Elements of the batch.
+    pub batch: usize,
+    /// Heads.
+    pub heads: usize,
+    /// Rows of a head.
+    pub rows: usize,
+    /// Elements of a row.
+    pub size: usize,
+    /// How many of these are turned.
+    pub turned: usize,
+    /// How heads lie.
+    pub layout: Heads,
+    /// Whether pairs are neighbours, not halves apart.
+    pub interleaved: bool,
+}
+
+/// Turns pairs of elements by angles, given as cosines and sines: one row of these for each position, or, without
+/// positions, for each row of each element of the batch.
+pub fn rotate(
+    shape: &Rotary,
+    x: &[f32],
+    (cosines, sines): (&[f32], &[f32]),
+    positions: Option<&[i64]>,
+    y: &mut [f32],
+) -> Result<(), OutOfRange> {
+    let Rotary { batch, heads, rows, size, turned, layout, interleaved } = *shape;
+    let half = turned / 2;
+    y.copy_from_slice(x);
+    for b in 0..batch {
+        for row in 0..rows {
+            let angles = cosines.len() / half.max(1);
+            let place = match positions {
+                None => b * rows + row,
+                Some(positions) if positions.len() == 1 => {
+                    place(positions[0] + row as i64, angles)?
+                }
+                Some(positions) => place(positions[b * rows + row], angles)?,
+            };
+            let (cosines, sines) =
+                (&cosines[place * half..][..half], &sines[place * half..][..half]);
+            for h in 0..heads {
+                let at = match layout {
+                    Heads::Apart => (b * heads + h) * rows + row,
+                    Heads::Flat => (b * rows + row) * heads + h,
+                };
+                let y = &mut y[at * size..][..turned];
+                for (pair, (cosine, sine)) in cosines.iter().zip(sines).enumerate() {
+                    let (p, q) =
+                        if interleaved { (2 * pair, 2 * pair + 1) } else { (pair, half + pair) };
+                    (y[p], y[q]) = (cosine * y[p] - sine * y[q], sine * y[p] + cosine * y[q]);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The sum of products, in a fixed order.
+#[inline(always)]
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    const LANES: usize = 8;
+    let mut sums = [0.0f32; LANES];
+    let (a_blocks, b_blocks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let rest: f32 = a_blocks.remainder().iter().zip(b_blocks.remainder()).map(|(a, b)| a * b).sum();
+    for (a, b) in a_blocks.zip(b_blocks) {
+        for lane in 0..LANES {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    sums.iter().sum::<f32>() + rest
 }

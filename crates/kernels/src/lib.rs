@@ -18,8 +18,8 @@
 extern crate std;
 
 pub mod activation;
-pub mod attend;
 pub mod attention;
+pub mod attention_blocks;
 mod band;
 pub mod binary;
 pub mod blocks;

@@ -1,6 +1,6 @@
 //! Attention, sums of labelled products, convolutions of integers and sampled images, against plain loops.
 
-use plimsoll_kernels::attend::{Attention, Heads, Mask, Operands, Rotary, Stage, rotate};
+use plimsoll_kernels::attention::{Attention, Heads, Mask, Operands, Rotary, Stage, rotate};
 use plimsoll_kernels::conv::Conv;
 use plimsoll_kernels::einsum::einsum;
 use plimsoll_kernels::integer::{conv_integer, conv_integer_scratch};

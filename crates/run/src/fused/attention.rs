@@ -5,7 +5,7 @@
 //! transpose at the end, sums are stored where it would bring them.
 
 use plimsoll_graph::Dtype;
-use plimsoll_kernels::attention::{self as kernel, Attention, Place};
+use plimsoll_kernels::attention_blocks::{self as kernel, Attention, Place};
 use plimsoll_kernels::chain::{Data, MOST_OPERANDS, Then};
 use plimsoll_model::{FusedAccesses, FusedStep, Operator, TensorId};
 

@@ -1,7 +1,7 @@
 //! Attention, and embeddings of positions.
 
 use plimsoll_graph::Dtype;
-use plimsoll_kernels::attend::{self, Heads, Mask, Operands, Rotary, Stage};
+use plimsoll_kernels::attention::{self, Heads, Mask, Operands, Rotary, Stage};
 use plimsoll_model::{Attention, RotaryEmbedding, Scores};
 
 use crate::at::{At, no_kernel_for};
@@ -29,7 +29,7 @@ pub(super) fn attention(at: &At<'_>, attention: Attention) -> Result<Built, Lack
     if key_heads == 0 || query_heads % key_heads != 0 {
         return Err(format!("{query_heads} heads of queries, {key_heads} of keys"));
     }
-    let shape = attend::Attention {
+    let shape = attention::Attention {
         batch,
         query_heads,
         key_heads,
@@ -129,6 +129,6 @@ pub(super) fn rotary(at: &At<'_>, rotary: RotaryEmbedding) -> Result<Built, Lack
     }
     Ok(Built::one(4, 1, move |io| {
         let angles = (io.read(1), io.read(2));
-        attend::rotate(&shape, io.read(0), angles, io.optional(3), io.write(0))
+        attention::rotate(&shape, io.read(0), angles, io.optional(3), io.write(0))
     }))
 }
