@@ -31,6 +31,8 @@ pub enum Op {
     Unary(Unary),
     /// Of two.
     Binary(Binary),
+    /// The first times the second, plus the third.
+    Affine,
     /// The first to the power of the second.
     Power,
     /// The second where the first, which is an operand of bytes, is not 0, else the third.
@@ -263,17 +265,18 @@ pub(crate) fn gathered<'a>(
 
 /// The elements that belong to a block, one after the other.
 fn gather<T: Copy>(shape: &Broadcast<1>, data: &[T], first: usize, block: &mut [T]) {
-    let (row, mut at) = (shape.row(), 0);
-    while at < block.len() {
-        let element = first + at;
-        let len = (row - element % row).min(block.len() - at);
-        let (place, to) = (shape.place(element), &mut block[at..at + len]);
+    let mut rows = shape.rows_from(first);
+    let mut rest = block;
+    while !rest.is_empty() {
+        let (place, left) = rows.next_row();
+        let len = left.min(rest.len());
+        let (to, behind) = rest.split_at_mut(len);
         if shape.is_run(0) {
             to.copy_from_slice(&data[place..place + len]);
         } else {
             to.fill(data[place]);
         }
-        at += len;
+        rest = behind;
     }
 }
 
@@ -309,6 +312,7 @@ pub(crate) fn apply<'r>(
             let pair = Pair { a: arg(0), b: arg(1), y };
             wide(level, || binary::with(function, pair));
         }
+        Op::Affine => wide(level, || affine(arg(0), arg(1), arg(2), y)),
         Op::Power => power(level, arg(0), arg(1), y),
         Op::Select => {
             let Arg::Operand(at) = step.args[0] else { panic!("a condition is an operand") };
@@ -377,6 +381,26 @@ impl Loop<f32, f32, f32> for Pair<'_> {
                 self.y.iter_mut().zip(b).for_each(|(y, b)| *y = function(a, *b));
             }
             (Side::One(a), Side::One(b)) => self.y.fill(function(a, b)),
+        }
+    }
+}
+
+#[inline(always)]
+fn affine(x: Side<'_>, factor: Side<'_>, summand: Side<'_>, y: &mut [f32]) {
+    match (x, factor, summand) {
+        (Side::Run(x), Side::One(factor), Side::One(summand)) => {
+            y.iter_mut().zip(x).for_each(|(y, x)| *y = x * factor + summand);
+        }
+        (Side::Run(x), Side::Run(factors), Side::Run(summands)) => {
+            let numbers = factors.iter().zip(summands);
+            for (y, (x, (factor, summand))) in y.iter_mut().zip(x.iter().zip(numbers)) {
+                *y = x * factor + summand;
+            }
+        }
+        (x, factor, summand) => {
+            for (at, y) in y.iter_mut().enumerate() {
+                *y = x.at(at) * factor.at(at) + summand.at(at);
+            }
         }
     }
 }

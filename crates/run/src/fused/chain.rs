@@ -18,6 +18,7 @@ use plimsoll_model::{
 };
 
 use super::On;
+use super::spelled::shorten;
 use crate::compiled::{Compiled, HELD, Source};
 use crate::functions::real_function;
 use crate::kernel::Lack;
@@ -254,8 +255,7 @@ impl Compiler<'_> {
             self.operand(Source::Numbers(numbers), Access::Broadcast(shape, register))
         };
         let (factors, summands) = (channels(factors)?, channels(summands)?);
-        let scaled = self.pair(Pair::Mul, x, factors)?;
-        self.then(Pair::Add, scaled, summands)
+        self.step(Op::Affine, [x, factors, summands])
     }
 
     fn pair(&mut self, function: Pair, a: Arg, b: Arg) -> Result<Arg, Lack> {
@@ -367,6 +367,7 @@ impl Compiler<'_> {
         if !is_last {
             self.step(Op::Unary(Function::Identity), [made, made, made])?;
         }
+        shorten(&mut self.result.steps);
         let (steps, gathered) = (self.result.registers, self.gathered());
         self.result.registers = steps + gathered;
         if self.result.registers > MOST_REGISTERS {

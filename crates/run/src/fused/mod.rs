@@ -9,6 +9,7 @@ mod attention;
 mod chain;
 mod product;
 mod rows;
+mod spelled;
 mod view;
 
 use std::collections::BTreeMap;
