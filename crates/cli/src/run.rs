@@ -90,6 +90,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     runs: usize,
 
+    /// How many threads a run may use; each has scratch of its own in the plan, and outputs have the same bits
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    threads: usize,
+
     /// Compare every read and every write with a run in which every tensor is apart
     #[arg(long)]
     check: bool,
@@ -264,6 +268,7 @@ impl Args {
             options.ranges.is_empty() || options.donations.is_empty(),
             "--donate: with a range of sizes, outputs are not made in the bytes of inputs"
         );
+        options.threads = self.threads;
         options.tries.order = match self.order {
             Order::Given => None,
             Order::Fast => Some(OrderEffort::Fast),

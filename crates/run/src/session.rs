@@ -21,6 +21,7 @@ use crate::options::Options;
 use crate::place::Spot;
 use crate::port::{Array, Port};
 use crate::prepare::{Prepared, Resolved};
+use crate::split::Threads;
 
 /// A kernel with the places of its operands.
 pub(crate) struct Step {
@@ -65,6 +66,8 @@ pub struct Session<'m> {
     pub(crate) options: Options,
     /// The model for all sizes, if dims have ranges.
     pub(crate) ranged: Option<Ranged>,
+    /// What kernels divide their work among.
+    pub(crate) threads: Threads,
 }
 
 impl Session<'static> {
