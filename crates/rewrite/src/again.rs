@@ -54,8 +54,7 @@ pub(crate) fn computed_again(
         is_pure(node) && node_multiply_adds(node, &inferred.facts, &inferred.statics) == 0
     };
     let walk = Walk { source, makers, sizes, statics: &inferred.statics, is_cheap };
-    // By node, what is computed anew before it, and who reads it from there on.
-    let mut anew: BTreeMap<usize, Vec<(TensorId, Vec<usize>, Vec<usize>)>> = BTreeMap::new();
+    let mut anew: BTreeMap<usize, Vec<Anew>> = BTreeMap::new();
     for id in (0..model.tensors.len()).map(TensorId::new) {
         let is_output = model.body.outputs.contains(&id);
         if is_output || walk.sizes[id.index()] < least_bytes {
@@ -63,33 +62,44 @@ pub(crate) fn computed_again(
         }
         let Some(nodes) = walk.cone(id) else { continue };
         for late in bursts(&readers[id.index()]).into_iter().skip(1) {
-            anew.entry(late[0]).or_default().push((id, nodes.clone(), late));
+            let at = late[0];
+            anew.entry(at).or_default().push(Anew { id, nodes: nodes.clone(), late });
         }
     }
-    if anew.is_empty() {
-        return Ok(None);
-    }
-    let mut draft = Draft::new(model);
+    Ok(if anew.is_empty() { None } else { Some(written(source, anew)) })
+}
+
+/// A tensor that is computed anew.
+struct Anew {
+    id: TensorId,
+    /// What makes it, in an order in which they can run.
+    nodes: Vec<usize>,
+    /// Who reads it from there on.
+    late: Vec<usize>,
+}
+
+/// The model with tensors computed anew before some nodes.
+fn written(source: &Rewritten, mut anew: BTreeMap<usize, Vec<Anew>>) -> (Rewritten, Vec<Applied>) {
+    let mut draft = Draft::new(&source.model);
     let mut renamed: BTreeMap<(usize, TensorId), TensorId> = BTreeMap::new();
     let mut ways: Vec<Applied> = Vec::new();
-    for (at, node) in model.body.nodes.iter().enumerate() {
-        for (id, nodes, late) in anew.remove(&at).unwrap_or_default() {
+    for (at, node) in source.model.body.nodes.iter().enumerate() {
+        for Anew { id, nodes, late } in anew.remove(&at).unwrap_or_default() {
             let copy = copied(&mut draft, &nodes, id);
             renamed.extend(late.iter().map(|reader| ((*reader, id), copy)));
             let of_source = nodes.iter().filter_map(|node| source.sources[*node]).collect();
             ways.push(Applied { way: Way::Again, nodes: of_source });
         }
-        let inputs: Vec<Option<TensorId>> = node.inputs.clone();
         let now = |id: TensorId| renamed.get(&(at, id)).copied().unwrap_or(id);
-        let read: Vec<Option<TensorId>> = inputs.iter().map(|id| id.map(now)).collect();
-        if read == inputs {
+        let read: Vec<Option<TensorId>> = node.inputs.iter().map(|id| id.map(now)).collect();
+        if read == node.inputs {
             draft.keep(at);
         } else {
             let operator = node.operator.clone();
             draft.node_into(&node.name, operator, &read, &node.outputs, Some(at));
         }
     }
-    Ok(Some((draft.finish().traced_through(source), ways)))
+    (draft.finish().traced_through(source), ways)
 }
 
 /// Adds nodes once more; returns what the last makes.

@@ -11,7 +11,7 @@ use crate::along::Along;
 use crate::flow::{Recipe, Segment, flow};
 use crate::frontier::{Applied, FitError, FitOptions, Frontier, Goal, Point, Way};
 use crate::norms::written_out;
-use crate::parts::points;
+use crate::parts::{made_apart, points};
 use crate::planned::planned;
 use crate::recipes::{narrowed, recipes};
 use crate::rewritten::Rewritten;
@@ -67,7 +67,8 @@ pub fn fit(
         }
     }
     let plan = |rewritten, ways| planned(rewritten, bindings, options, ways);
-    for start in starts(&frontier, source) {
+    for mut start in starts(&frontier, source) {
+        start.rewritten = made_apart(&start.rewritten, bindings)?.unwrap_or(start.rewritten);
         let again = computed_again(&start.rewritten, bindings, start.arena_bytes / LONG_LIVED)?;
         let again = again.filter(|_| take(&mut work));
         let again = again.map(|(again, ways)| plan(again, [&start.ways[..], &ways].concat()));
@@ -77,7 +78,9 @@ pub fn fit(
             for point in points(&start, bindings, &mut go_on, plan)? {
                 frontier.add(point);
             }
-            frontier.add(start);
+            if !start.ways.is_empty() {
+                frontier.add(start);
+            }
         }
     }
     Ok(frontier)

@@ -12,6 +12,7 @@ mod needs;
 mod peak;
 mod region;
 mod search;
+mod selects;
 mod storage;
 
 use plimsoll::Pulse;
@@ -20,8 +21,9 @@ use plimsoll_model::{Bindings, Model, ShapeError, infer};
 
 use self::apply::applied;
 use self::needs::Shapes;
+pub(crate) use self::peak::Look;
 use self::region::{Network, Region};
-pub(crate) use self::search::Look;
+pub(crate) use self::selects::made_apart;
 use crate::frontier::{Applied, FitError, Point, Way};
 use crate::rewritten::Rewritten;
 
@@ -51,8 +53,32 @@ fn in_parts(
     target: u64,
     look: Look,
 ) -> Result<Option<Parted>, ShapeError> {
+    if rewritten.model.body.nodes.len() > MOST_NODES {
+        return Ok(None);
+    }
+    with_network(rewritten, bindings, |network| {
+        let mut work = WORK;
+        let found = search::regions(network, target, look, &mut work);
+        let [before, peak] = found.peaks;
+        // A few percent are not worth thousands of nodes.
+        if found.regions.is_empty() || peak > before - before / 32 {
+            return None;
+        }
+        let ways = found.regions.iter().map(|(region, parts)| told(region, *parts, rewritten));
+        let ways = ways.collect();
+        let rewritten = applied(network, &found.regions).traced_through(rewritten);
+        Some(Parted { rewritten, ways, peak })
+    })
+}
+
+/// What follows from a model with who makes and who reads what; `None` if its nodes are in no order.
+fn with_network<T>(
+    rewritten: &Rewritten,
+    bindings: &Bindings,
+    found: impl FnOnce(&Network<'_>) -> Option<T>,
+) -> Result<Option<T>, ShapeError> {
     let model = &rewritten.model;
-    if !is_in_order(model) || model.body.nodes.len() > MOST_NODES {
+    if !is_in_order(model) {
         return Ok(None);
     }
     let inferred = infer(model, bindings)?;
@@ -60,18 +86,8 @@ fn in_parts(
     let shapes = Shapes { model, dims: inferred.facts.iter().map(known).collect() };
     let sizes = inferred.facts.iter().zip(&inferred.statics);
     let sizes = sizes.map(|(fact, is_static)| if *is_static { None } else { bytes(fact) });
-    let network = Network::new(&shapes, sizes.map(|bytes| bytes.unwrap_or(0)).collect());
-    let mut work = WORK;
-    let found = search::regions(&network, target, look, &mut work);
-    let [before, peak] = found.peaks;
-    // A few percent are not worth thousands of nodes.
-    if found.regions.is_empty() || peak > before - before / 32 {
-        return Ok(None);
-    }
-    let ways = found.regions.iter().map(|(region, parts)| told(region, *parts, rewritten));
-    let ways = ways.collect();
-    let rewritten = applied(&network, &found.regions).traced_through(rewritten);
-    Ok(Some(Parted { rewritten, ways, peak }))
+    let sizes = sizes.map(|bytes| bytes.unwrap_or(0)).collect();
+    Ok(found(&Network::new(&shapes, sizes)))
 }
 
 /// A model in parts, and as long as that helps in parts of parts. The first round looks as it is told, all others

@@ -17,12 +17,20 @@ use plimsoll_model::{ModelNode, TensorId};
 
 use super::needs::Need;
 use super::region::{Network, Region, read};
-use super::search::Look;
 use super::storage::is_run;
 use crate::estimate::takes_over;
 
 /// Into how many parts a part is cut that is cut later on.
 const DEEP: u64 = 16;
+
+/// How a search looks at regions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// Results of regions take over operands part by part.
+    pub(crate) in_place: bool,
+    /// Parts are cut into parts later on.
+    pub(crate) deep: bool,
+}
 
 /// A model's order with what is alive where.
 pub(super) struct Lives<'a> {

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use plimsoll_model::TensorId;
 
-use super::peak::Lives;
+use super::peak::{Lives, Look};
 use super::region::{Network, Region};
 
 /// The most cuts that a range goes over.
@@ -28,15 +28,6 @@ const PARTS: [u64; 11] = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
 
 /// In how many ways an axis is cut into units at most.
 const MOST_UNITS: usize = 4;
-
-/// How a search looks at regions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Look {
-    /// Results of regions take over operands part by part.
-    pub(crate) in_place: bool,
-    /// Parts are cut into parts later on.
-    pub(crate) deep: bool,
-}
 
 /// What was found.
 pub(super) struct Found {

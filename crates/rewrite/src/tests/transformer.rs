@@ -6,7 +6,7 @@ use plimsoll_model::{Binary, Bindings, LayerNorm, Model, Operator, Softmax, Tens
 
 use super::net::Net;
 use super::values::run;
-use crate::parts::{Look, in_parts_of_parts};
+use crate::parts::{Look, in_parts_of_parts, made_apart};
 use crate::{FitOptions, Goal, Rewritten, fit};
 
 const TOKENS: u64 = 24;
@@ -127,4 +127,38 @@ fn a_transformer_takes_three_times_its_tokens() {
     assert_eq!(frontier.source_arena_bytes, 9 * tokens);
     assert!(point.arena_bytes <= 3 * tokens + tokens / 4, "{} of {tokens}", point.arena_bytes);
     assert_eq!(point.multiply_adds, frontier.source_multiply_adds);
+}
+
+/// Queries, keys and values as one product that is taken apart.
+fn joined() -> Model {
+    let mut net = Net::default();
+    let x = net.input(&[1, TOKENS, WIDTH]);
+    let x = norm(&mut net, x);
+    let wide = dense(&mut net, x, WIDTH, 3 * WIDTH);
+    let (heads, size) = (HEADS.cast_signed(), (WIDTH / HEADS).cast_signed());
+    let dims = net.ints(&[TOKENS.cast_signed(), 3, heads, size]);
+    let split = net.node(Operator::Reshape { allow_zero: false }, &[wide, dims]);
+    let turned = net.node(Operator::Transpose(Some(vec![1, 2, 0, 3])), &[split]);
+    let [q, k, v] = [0, 1, -1].map(|index| {
+        let index = net.index(index);
+        net.node(Operator::Gather { axis: 0 }, &[turned, index])
+    });
+    let k = net.node(Operator::Transpose(Some(vec![0, 2, 1])), &[k]);
+    let scores = net.node(Operator::MatMul, &[q, k]);
+    let shares = net.node(Operator::Softmax(Softmax::along(-1)), &[scores]);
+    let seen = net.node(Operator::MatMul, &[shares, v]);
+    net.finish(&[seen])
+}
+
+#[test]
+fn joined_projections_are_made_apart() {
+    let model = joined();
+    let source = Rewritten::unchanged(model.clone());
+    let apart = made_apart(&source, &Bindings::default()).expect("shapes").expect("one is joined");
+    let products = |model: &Model| {
+        model.body.nodes.iter().filter(|node| node.operator == Operator::MatMul).count()
+    };
+    assert_eq!((products(&model), products(&apart.model)), (3, 5));
+    assert_eq!(run(&apart.model, &model, 4), run(&model, &model, 4));
+    assert_eq!(made_apart(&apart, &Bindings::default()).expect("shapes"), None);
 }
