@@ -96,7 +96,8 @@ fn state_goes_from_run_to_run() {
         let given = ["-q", "net.onnx", "--input", "x=x.raw", "-o", "out.npz"];
         let mut state = "s.raw";
         for _ in 0..3 {
-            let by_hand = [&given[..], &["--input", &format!("s={state}")]].concat();
+            let given_state = format!("s={state}");
+            let by_hand = [&given[..], &["--input", &given_state]].concat();
             assert_eq!(told(&plimsoll(&folder, &by_hand)), (Some(0), String::new()));
             fs::rename(folder.join("out.npz"), folder.join("last.npz")).unwrap();
             state = "last.npz";
