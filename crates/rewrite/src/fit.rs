@@ -12,7 +12,7 @@ use crate::flow::{Recipe, Segment, flow};
 use crate::frontier::{Applied, FitError, FitOptions, Frontier, Goal, Point, Way};
 use crate::norms::written_out;
 use crate::parts::{made_apart, points};
-use crate::planned::planned;
+use crate::planned::{planned, settled};
 use crate::recipes::recipes;
 use crate::rewritten::Rewritten;
 
@@ -22,6 +22,21 @@ const LONG_LIVED: u64 = 100;
 /// Finds models that compute the same as this one in less memory, while somebody is asked now and then whether to
 /// go on; what was found by then is kept.
 pub fn fit(
+    model: &Model,
+    bindings: &Bindings,
+    options: &FitOptions,
+    pulse: &mut Pulse<'_>,
+) -> Result<Frontier, FitError> {
+    let mut frontier = searched(model, bindings, options, pulse)?;
+    for point in std::mem::take(&mut frontier.points) {
+        let is_source = point.ways.is_empty();
+        frontier.add(if is_source { point } else { settled(point, bindings, options)? });
+    }
+    Ok(frontier)
+}
+
+/// The points that are found, each with the arena that was found with it.
+fn searched(
     model: &Model,
     bindings: &Bindings,
     options: &FitOptions,

@@ -18,17 +18,36 @@ pub(crate) fn planned(
     options: &FitOptions,
     ways: Vec<Applied>,
 ) -> Result<Point, FitError> {
-    let model = with_parts_stored(&rewritten);
+    let (planned, multiply_adds) = plan(&rewritten, bindings, options)?;
+    let arena_bytes = planned.arena_bytes();
+    let rewritten = if ways.is_empty() { rewritten } else { in_order(rewritten, &planned) };
+    Ok(Point { rewritten, arena_bytes, multiply_adds, ways })
+}
+
+/// A point with the arena that its nodes have in the order in which they stand now: what `plan` makes of them.
+pub(crate) fn settled(
+    point: Point,
+    bindings: &Bindings,
+    options: &FitOptions,
+) -> Result<Point, FitError> {
+    let (planned, _) = plan(&point.rewritten, bindings, options)?;
+    Ok(Point { arena_bytes: planned.arena_bytes(), ..point })
+}
+
+/// The plan of a rewritten model, and its multiply-adds.
+fn plan(
+    rewritten: &Rewritten,
+    bindings: &Bindings,
+    options: &FitOptions,
+) -> Result<(PlannedGraph, u64), FitError> {
+    let model = with_parts_stored(rewritten);
     let inferred = infer(&model, bindings)?;
     let multiply_adds = multiply_adds(&model, &inferred.facts, &inferred.statics);
     let mut case = Case::new(inferred.graph);
     case.lowering = options.lowering.clone();
     case.options = options.options.clone();
     case.tries = Tries { order: Some(OrderEffort::Default), join: true };
-    let planned = case.plan()?;
-    let arena_bytes = planned.arena_bytes();
-    let rewritten = if ways.is_empty() { rewritten } else { in_order(rewritten, &planned) };
-    Ok(Point { rewritten, arena_bytes, multiply_adds, ways })
+    Ok((case.plan()?, multiply_adds))
 }
 
 /// The nodes of a model in the order of a plan. Those that take no step are where they are first needed.
