@@ -12,9 +12,10 @@ use crate::flow::{Recipe, Segment, flow};
 use crate::frontier::{Applied, FitError, FitOptions, Frontier, Goal, Point, Way};
 use crate::norms::written_out;
 use crate::parts::{made_apart, points};
-use crate::planned::{planned, settled};
-use crate::recipes::recipes;
+use crate::planned::planned;
+use crate::recipes::{narrowed, recipes};
 use crate::rewritten::Rewritten;
+use crate::search::cut;
 
 /// What lives long is computed again if it takes more than this part of the arena.
 const LONG_LIVED: u64 = 100;
@@ -27,25 +28,17 @@ pub fn fit(
     options: &FitOptions,
     pulse: &mut Pulse<'_>,
 ) -> Result<Frontier, FitError> {
-    let mut frontier = searched(model, bindings, options, pulse)?;
-    for point in std::mem::take(&mut frontier.points) {
-        let is_source = point.ways.is_empty();
-        frontier.add(if is_source { point } else { settled(point, bindings, options)? });
-    }
-    Ok(frontier)
-}
-
-/// The points that are found, each with the arena that was found with it.
-fn searched(
-    model: &Model,
-    bindings: &Bindings,
-    options: &FitOptions,
-    pulse: &mut Pulse<'_>,
-) -> Result<Frontier, FitError> {
     let source = planned(Rewritten::unchanged(model.clone()), bindings, options, Vec::new())?;
     let (source_arena_bytes, source_multiply_adds) = (source.arena_bytes, source.multiply_adds);
-    let mut frontier =
-        Frontier { source_arena_bytes, source_multiply_adds, points: vec![source.clone()] };
+    let mut frontier = Frontier {
+        source_arena_bytes,
+        source_multiply_adds,
+        points: vec![source.clone()],
+        narrow: Vec::new(),
+    };
+    if options.fast_bytes.is_some() {
+        frontier.narrow = frontier.points.clone();
+    }
     let inferred = infer(model, bindings)?;
     let norms = written_out(model, &inferred.facts, source_arena_bytes / 16);
     let variants = std::iter::once(Rewritten::unchanged(model.clone())).chain(norms);
@@ -61,6 +54,13 @@ fn searched(
             let rewritten = flow(&along, &recipe).traced_through(&variant);
             let ways = applied(&recipe, &variant);
             frontier.add(planned(rewritten, bindings, options, ways)?);
+            for recipe in
+                options.fast_bytes.iter().flat_map(|bytes| narrow(&along, &recipe, *bytes))
+            {
+                let rewritten = flow(&along, &recipe).traced_through(&variant);
+                let ways = applied(&recipe, &variant);
+                frontier.narrow.push(planned(rewritten, bindings, options, ways)?);
+            }
             if is_reached(&frontier, options.goal) {
                 return Ok(frontier);
             }
@@ -84,6 +84,13 @@ fn searched(
         }
     }
     Ok(frontier)
+}
+
+/// Recipes for two memories: whole segments, and segments that are cut where little has to wait.
+fn narrow(along: &Along<'_>, recipe: &Recipe, bytes: u64) -> [Recipe; 3] {
+    let cut = cut(along, recipe);
+    [(recipe, bytes / 2), (&cut, bytes), (&cut, bytes / 2)]
+        .map(|(recipe, bytes)| narrowed(along, recipe, bytes))
 }
 
 /// Takes one of what is left.

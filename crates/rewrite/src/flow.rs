@@ -36,7 +36,7 @@ use self::pieces::Pieces;
 use crate::along::{Along, Course};
 use crate::channels::{Adds, Chain, Part, in_parts};
 use crate::draft::Draft;
-use crate::estimate::estimate;
+use crate::estimate::{estimate, widest};
 use crate::rewritten::Rewritten;
 use crate::rows::Lane;
 
@@ -85,6 +85,8 @@ pub(crate) struct Trial {
     pub(crate) multiply_adds: u64,
     /// How many nodes it becomes.
     pub(crate) nodes: u64,
+    /// The most bytes that one of them touches, nearly.
+    pub(crate) widest: u64,
 }
 
 /// Runs one segment of a recipe alone, and keeps nothing. What comes in is in pieces, or whole.
@@ -97,7 +99,7 @@ pub(crate) fn trial(along: &Along<'_>, recipe: &Recipe, segment: usize, in_piece
     let nodes = rewritten.model.body.nodes.len() as u64;
     let (bytes, multiply_adds) = (flow.bytes, flow.multiply_adds);
     let peak = beside + estimate(&rewritten.model, &bytes, &at_first, &at_last);
-    Trial { peak, multiply_adds, nodes }
+    Trial { peak, multiply_adds, nodes, widest: widest(&rewritten.model, &bytes) }
 }
 
 struct Flow<'a> {

@@ -6,8 +6,8 @@ use plimsoll_model::Operator;
 
 use crate::along::{Along, Course};
 use crate::channels::chains;
-use crate::flow::Recipe;
-use crate::search::{Restart, Searched, parts_of};
+use crate::flow::{Recipe, trial};
+use crate::search::{Restart, Searched, parts_of, steps_of};
 
 /// In how many parts chains are computed.
 const PARTS: [u64; 2] = [1, 8];
@@ -161,4 +161,28 @@ pub(crate) fn ancestors(along: &Along<'_>, node: usize) -> Option<Vec<usize>> {
     }
     nodes.sort_by_key(|node| along.order.iter().position(|other| other == node));
     Some(nodes)
+}
+
+/// The recipe with more and smaller steps where a node touches more than so many bytes, as far as that can be had:
+/// chains are in parts of their channels, and segments in the fewest steps that are narrow enough.
+pub(crate) fn narrowed(along: &Along<'_>, recipe: &Recipe, bytes: u64) -> Recipe {
+    let parts = parts_of(&chains(along), PARTS[PARTS.len() - 1]);
+    let mut narrow = Recipe { parts, ..recipe.clone() };
+    for at in 0..narrow.segments.len() {
+        let in_pieces = at > 0 && narrow.segments[at - 1].steps > 1;
+        let width = |recipe: &Recipe| trial(along, recipe, at, in_pieces).widest;
+        let mut least = width(&narrow);
+        for steps in steps_of(along, &narrow.segments[at].nodes) {
+            if least <= bytes {
+                break;
+            }
+            let mut other = narrow.clone();
+            other.segments[at].steps = steps;
+            let width = width(&other);
+            if width < least {
+                (least, narrow) = (width, other);
+            }
+        }
+    }
+    narrow
 }

@@ -77,7 +77,7 @@ impl Shapes<'_> {
             | Operator::Dequantize(_)
             | Operator::DynamicQuantize
             | Operator::QuantizedUnary(_)
-            | Operator::Dropout
+            | Operator::Dropout { .. }
             | Operator::Fill { .. }
             | Operator::Range
             | Operator::EyeLike { .. }
