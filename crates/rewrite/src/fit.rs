@@ -37,7 +37,7 @@ pub fn fit(
         narrow: Vec::new(),
     };
     if options.fast_bytes.is_some() {
-        frontier.narrow = frontier.points.clone();
+        frontier.narrow.clone_from(&frontier.points);
     }
     let inferred = infer(model, bindings)?;
     let norms = written_out(model, &inferred.facts, source_arena_bytes / 16);

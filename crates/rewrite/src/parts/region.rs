@@ -82,8 +82,9 @@ impl<'a> Network<'a> {
         axis: usize,
         units: u64,
     ) -> Option<Region> {
-        let axes = BTreeMap::from([(seed, axis)]);
-        let mut region = Region { nodes: BTreeSet::new(), axes, units, wholes: BTreeSet::new() };
+        let labels = BTreeMap::from([(seed, axis)]);
+        let mut region =
+            Region { nodes: BTreeSet::new(), axes: labels, units, wholes: BTreeSet::new() };
         let mut open = vec![seed];
         while let Some(id) = open.pop() {
             let readers = self.readers[id.index()].iter().copied();
