@@ -4,11 +4,12 @@
 //! the work and the time (least of `--repeat N`, default 1). `-- tiny` only runs what has `tiny` in
 //! its path, `-- --effort high` works harder, `-- --work N` just so much, `-- --corpus DIR` reads the
 //! folders of another place.
+//! `-- --retold` tells every problem in other orders of its rows too, and with time backwards.
 //! `-- --ablation` instead turns each rule of the exact search off in turn: work until a capacity
 //! that fits is met, and until the optimum of small random problems is proven. `-- --carry` packs
 //! tight problems that nothing was tuned on, whose optimum is known. Every answer is checked.
 //! `-- --tight` packs tight problems of every kind and size (`-- --tight gaps --sizes 100,300 --seeds 1,3,5`), with
-//! odd seeds unless they are given: what is tuned is tuned on even ones. `--minimalloc PROGRAM` runs that program beside us, for as
+//! `--algorithm search` for one way only; odd seeds unless they are given: what is tuned is tuned on even ones. `--minimalloc PROGRAM` runs that program beside us, for as
 //! much CPU time as each of our answers took (at least a second), where there are neither alignments nor windows.
 
 use std::path::{Path, PathBuf};
@@ -16,9 +17,9 @@ use std::time::{Duration, Instant};
 
 use plimsoll_pack::exact::{self, Verdict};
 use plimsoll_pack::testing::tight::{Cuts, Tight, tight};
-use plimsoll_pack::testing::{Rng, perfect};
+use plimsoll_pack::testing::{Rng, perfect, permuted, reversed};
 use plimsoll_pack::{
-    Buffer, Effort, Life, Options, Problem, Status, Sweep, bound, check, csv, solve,
+    Algorithm, Buffer, Effort, Life, Options, Problem, Status, Sweep, bound, check, csv, solve,
 };
 
 struct Arguments {
@@ -28,10 +29,12 @@ struct Arguments {
     repeat: u32,
     ablation: bool,
     carry: bool,
+    retold: bool,
     tight: bool,
     sizes: Vec<usize>,
     seeds: Vec<u64>,
     minimalloc: Option<PathBuf>,
+    algorithms: Vec<Algorithm>,
     corpus: Option<PathBuf>,
 }
 
@@ -55,6 +58,9 @@ fn main() {
     ] {
         read_folder(&folder, &arguments.filter, &mut problems);
     }
+    if arguments.retold {
+        problems = problems.iter().flat_map(retold).collect();
+    }
     if arguments.ablation {
         ablation(&problems);
     } else {
@@ -70,10 +76,12 @@ fn arguments() -> Arguments {
         repeat: 1,
         ablation: false,
         carry: false,
+        retold: false,
         tight: false,
         sizes: vec![50, 100, 150, 300, 500, 1000],
         seeds: vec![1, 3, 5, 7, 9, 11, 13, 15],
         minimalloc: None,
+        algorithms: Vec::new(),
         corpus: None,
     };
     let mut rest = std::env::args().skip(1);
@@ -82,10 +90,14 @@ fn arguments() -> Arguments {
             "--bench" => {}
             "--ablation" => found.ablation = true,
             "--carry" => found.carry = true,
+            "--retold" => found.retold = true,
             "--tight" => found.tight = true,
             "--sizes" => found.sizes = numbers(rest.next()),
             "--seeds" => found.seeds = numbers(rest.next()),
             "--minimalloc" => found.minimalloc = rest.next().map(PathBuf::from),
+            "--algorithm" => {
+                found.algorithms.extend(rest.next().and_then(|name| Algorithm::by_name(&name)));
+            }
             "--corpus" => found.corpus = rest.next().map(PathBuf::from),
             "--work" => found.work = rest.next().and_then(|n| n.parse().ok()),
             "--repeat" => found.repeat = rest.next().and_then(|n| n.parse().ok()).unwrap_or(1),
@@ -180,6 +192,21 @@ fn easy(layers: i64) -> Problem {
     Problem::new((0..layers).map(layer).collect()).expect("valid")
 }
 
+/// The same problem, its rows in five random orders, and the same six with time backwards.
+fn retold((name, problem): &(String, Problem)) -> Vec<(String, Problem)> {
+    let mut rng = Rng::new(1);
+    let mut told = vec![(name.clone(), problem.clone())];
+    for order in 1..=5 {
+        let mut ids: Vec<_> = problem.ids().collect();
+        rng.shuffle(&mut ids);
+        told.push((format!("{name} #{order}"), permuted(problem, &ids)));
+    }
+    let backwards = |(name, problem): &(String, Problem)| (format!("{name} <"), reversed(problem));
+    let reversed: Vec<_> = told.iter().map(backwards).collect();
+    told.extend(reversed);
+    told
+}
+
 /// Rectangles cut into pieces, put together again: their height is the optimum.
 fn carry(arguments: &Arguments) {
     println!("tight problems, eight of each kind: how many are packed into their optimum");
@@ -252,6 +279,7 @@ impl Row {
         let mut options = Options::default();
         options.effort = arguments.effort;
         options.work = arguments.work;
+        options.algorithms.clone_from(&arguments.algorithms);
         let start = cpu_seconds();
         let outcome = solve(problem, &options);
         let seconds = cpu_seconds() - start;

@@ -109,12 +109,16 @@ fn cpu_nanos() -> u64 {
 
 /// Every kind of program, in two sizes.
 fn programs() -> Vec<(String, DeclaredProgram)> {
-    let kinds: [(&str, fn(usize) -> DeclaredProgram); 4] =
-        [("chain", chain), ("residual", residual), ("transformer", transformer), ("random", random)];
+    let kinds: [(&str, fn(usize) -> DeclaredProgram); 4] = [
+        ("chain", chain),
+        ("residual", residual),
+        ("transformer", transformer),
+        ("random", random),
+    ];
     let sizes = [100, 500];
-    let all = kinds.iter().flat_map(|(kind, make)| {
-        sizes.map(|steps| (format!("{kind}-{steps}"), make(steps)))
-    });
+    let all = kinds
+        .iter()
+        .flat_map(|(kind, make)| sizes.map(|steps| (format!("{kind}-{steps}"), make(steps))));
     all.collect()
 }
 
@@ -272,7 +276,8 @@ impl Greedy {
     fn pack(&mut self, program: &DeclaredProgram) -> u64 {
         self.lives.clear();
         let bytes = |info: &ValueInfo| if info.role == Role::Temporary { info.bytes } else { 0 };
-        let unborn = |info: &ValueInfo| (u32::MAX, if info.output { u32::MAX } else { 0 }, bytes(info), 0);
+        let unborn =
+            |info: &ValueInfo| (u32::MAX, if info.output { u32::MAX } else { 0 }, bytes(info), 0);
         self.lives.extend(program.values.iter().map(unborn));
         for step in 0..program.steps() as u32 {
             for access in program.accesses(StepId(step)).iter() {

@@ -1,21 +1,29 @@
 //! `plimsoll fit`: the same model, rewritten so that it needs less memory.
 
+use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use clap::{ArgGroup, ValueEnum};
+use plimsoll::{BankSpec, Boundary, SpillBanks};
 use plimsoll_model::Model;
 use plimsoll_onnx::{OnnxFile, Written};
-use plimsoll_report::{FrontierPoint, FrontierReport, Region, Wanted};
-use plimsoll_rewrite::{Applied, FitOptions, Frontier, Goal, Point, fit};
+use plimsoll_report::{FrontierPoint, FrontierReport, Region, Tried, TwoMemoriesReport, Wanted};
+use plimsoll_rewrite::{
+    Applied, FitError, FitOptions, Frontier, Goal, Point, fit, in_two_memories,
+};
 
+use crate::choices::ChoiceArgs;
 use crate::clock::Clock;
+use crate::dims::DimArgs;
 use crate::input::Source;
+use crate::model::{KernelChoice, ModelArgs, how_to_bind};
 use crate::noted_onnx::is_beside;
 use crate::output::{self, Output, OutputArgs, Outputs};
+use crate::packing::PackingArgs;
 use crate::planning::PlanningArgs;
-use crate::{Answer, size};
+use crate::{Answer, bank, boundary, size, two_memories};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,15 +32,23 @@ Examples:
   plimsoll fit net.onnx --most-arithmetic 10% -o small.onnx
                                                          the smallest arena for that price
   plimsoll fit net.onnx --frontier -o frontier.html      the frontier as a picture; also .svg, .json
+  plimsoll fit net.onnx --bank fast=256KiB --bank slow -o small.onnx -o plan.json
+                                                         the fewest bytes moved between two memories,
+                                                         and the plan with its copies
 
 The model that is written has the same inputs, outputs and weights, and any runtime executes it; its
 nodes stand in the order that was planned. Weights are copied as they are, and those in other files
-stay there. Exit status 1 if nothing that was found fits; the smallest arena is told then.
-The same arguments as for `plimsoll plan` say how the model is read and planned.";
+stay there. Exit status 1 if nothing that was found fits; the smallest arena is told then. Every point
+of a frontier can be written: its arena is a budget.";
+
+/// A rewritten model is for one size.
+const DIM_HELP: &str =
+    "What a symbol in the shapes of inputs stands for; the rewritten model is for this size";
 
 /// Rewrite a model so that it computes the same in less memory
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES, group(ArgGroup::new("goal")))]
+#[command(after_help = EXAMPLES, group(ArgGroup::new("goal")),
+          mut_arg("dim", |dim| dim.value_name("NAME=N").help(DIM_HELP).long_help(DIM_HELP)))]
 pub(crate) struct Args {
     /// The model, in ONNX; - for standard input, nothing for the built-in sample
     #[arg(value_name = "FILE")]
@@ -44,7 +60,7 @@ pub(crate) struct Args {
     budget: Option<u64>,
 
     /// Find the smallest arena for at most so much more arithmetic, such as 10%
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, group = "goal")]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, allow_hyphen_values = true, group = "goal")]
     most_arithmetic: Option<f64>,
 
     /// Find every arena that is smaller for more arithmetic; this is what is done without a goal
@@ -56,7 +72,35 @@ pub(crate) struct Args {
     work: Option<u64>,
 
     #[command(flatten)]
-    pub(crate) planning: PlanningArgs,
+    dims: DimArgs,
+
+    /// What the kernels can do: standard (views are free, and ops that can work in place do), strided (and every op
+    /// reads and writes strided rows), views (nothing works in place), copying (every op writes bytes of its own) or
+    /// tflm (as the reference kernels of TensorFlow Lite Micro) [default: standard]
+    #[arg(long, value_name = "NAME", value_parser = parse_kernels)]
+    kernels: Option<KernelChoice>,
+
+    /// Offsets are multiples of this where a value does not say [default: 64]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_align, allow_hyphen_values = true)]
+    align: Option<NonZeroU64>,
+
+    /// Which values at the boundary get a place in the arena: inputs,weights,outputs, or all, or none;
+    /// weights are params,constants [default: outputs]
+    #[arg(long, value_name = "KINDS", value_parser = boundary::parse_place)]
+    place: Option<Boundary<bool>>,
+
+    /// Outputs do not take over the bytes of inputs, but for those that must
+    #[arg(long)]
+    no_in_place: bool,
+
+    /// Two memories, the fast one with its size first, like fast=256KiB and slow: values wait in the slow one between
+    /// uses, and the model is found that moves fewest bytes
+    #[arg(long = "bank", value_name = "BANK", value_parser = bank::parse,
+          conflicts_with_all = ["budget", "frontier"])]
+    banks: Vec<BankSpec>,
+
+    #[command(flatten)]
+    pub(crate) packing: PackingArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs<Format>,
@@ -99,7 +143,24 @@ fn parse_percent(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Steps of fused kernels are no nodes that a file could have.
+fn parse_kernels(name: &str) -> Result<KernelChoice, String> {
+    let kernels: KernelChoice = name.parse()?;
+    if kernels.is_fused() {
+        return Err("a model is written for kernels that are not fused".to_owned());
+    }
+    Ok(kernels)
+}
+
 impl Args {
+    /// How the model is read and planned.
+    fn planning(&self) -> PlanningArgs {
+        let how_to_read = ModelArgs::plain(self.dims.clone(), self.kernels.clone());
+        let packing = self.packing.clone();
+        let choices = ChoiceArgs::plain(self.align, self.place, self.no_in_place, packing);
+        PlanningArgs { how_to_read, choices }
+    }
+
     fn goal(&self) -> Goal {
         match (self.budget, self.most_arithmetic) {
             (Some(budget), _) => Goal::Budget(budget),
@@ -110,16 +171,18 @@ impl Args {
 
     /// The files that are read.
     pub(crate) fn files(&self) -> Vec<&Path> {
-        let model = self.model.as_deref().into_iter();
-        model.chain(self.planning.files()).collect()
+        self.model.as_deref().into_iter().collect()
     }
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
+    if let Some(banks) = two_memories::banks(&args.banks)? {
+        return run_in_two(args, &banks);
+    }
     let outputs = args.output.resolve(&args.files())?;
     args.check_forms(&outputs)?;
     let source = Source::or_sample(args.model.as_deref());
-    let clock = args.planning.choices.packing.start_clock();
+    let clock = args.packing.start_clock();
     let Some(fitted) = args.fit(source, clock)? else { return Ok(Answer::Yes) };
     for output in outputs.iter() {
         fitted.write(output)?;
@@ -153,8 +216,9 @@ impl Args {
     /// Looks for other ways to compute a model; nothing if only a list of algorithms was asked for.
     pub(crate) fn fit(&self, source: Source, mut clock: Clock) -> Result<Option<Fitted>> {
         let goal = self.goal();
-        let Some(options) = self.planning.choices.resolve()? else { return Ok(None) };
-        let lowering = self.planning.how_to_read.resolve()?;
+        let planning = self.planning();
+        let Some(options) = planning.choices.resolve()? else { return Ok(None) };
+        let lowering = planning.how_to_read.resolve()?;
         let (model, file, bindings) = lowering.model(&source)?;
         let mut fitting = FitOptions::new(goal);
         (fitting.options, fitting.lowering) = (options, lowering.options());
@@ -165,7 +229,7 @@ impl Args {
             if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let found = fit(&model, &bindings, &fitting, &mut pulse);
-        let frontier = found.map_err(|error| anyhow!("{source}: {error}"))?;
+        let frontier = found.map_err(|error| blamed(&error, &source))?;
         let chosen = chosen(&frontier, goal);
         Ok(Some(Fitted { source, model, file, goal, frontier, chosen, stopped }))
     }
@@ -224,6 +288,12 @@ impl Fitted {
     }
 }
 
+/// What is wrong with a model, and how to say what it does not.
+fn blamed(error: &FitError, source: &Source) -> anyhow::Error {
+    let how = if let FitError::Shapes(error) = error { how_to_bind(error) } else { "" };
+    anyhow!("{source}: {error}{how}")
+}
+
 /// The point that a goal is met by.
 fn chosen(frontier: &Frontier, goal: Goal) -> Option<usize> {
     let point = match goal {
@@ -254,6 +324,8 @@ fn told(point: &Point, model: &Model) -> FrontierPoint {
         multiply_adds: point.multiply_adds,
         nodes: point.rewritten.model.body.nodes.len(),
         regions: point.ways.iter().map(region).collect(),
+        peak_node: point.peak.node.clone(),
+        peak_tensors: point.peak.tensors.clone(),
     }
 }
 
@@ -268,4 +340,85 @@ fn write(output: &Output<Format>, file: &OnnxFile, point: &Point, source: &Sourc
         );
     }
     output.write(|out| written.write(out))
+}
+
+/// The same with two memories: the model that moves fewest bytes between them.
+fn run_in_two(args: &Args, banks: &SpillBanks) -> Result<Answer> {
+    let outputs = args.output.resolve(&args.files())?;
+    if outputs.has(|format| matches!(format, Format::Html | Format::Svg)) {
+        bail!("--bank: what two memories take is told as text, JSON and a model");
+    }
+    let source = Source::or_sample(args.model.as_deref());
+    let planning = args.planning();
+    let Some(options) = planning.choices.resolve()? else { return Ok(Answer::Yes) };
+    let lowering = planning.how_to_read.resolve()?;
+    let (model, file, bindings) = lowering.model(&source)?;
+    let mut fitting = FitOptions::new(Goal::Frontier);
+    (fitting.options, fitting.lowering) = (options, lowering.options());
+    fitting.work = args.work.unwrap_or(fitting.work);
+    fitting.fast_bytes = Some(banks.capacity);
+    let mut clock = args.packing.start_clock();
+    let mut stopped = false;
+    let mut pulse = || {
+        stopped |= clock.tick(|| "trying other ways to compute it".to_owned()).is_break();
+        if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let blame = |error: FitError| blamed(&error, &source);
+    let frontier = fit(&model, &bindings, &fitting, &mut pulse).map_err(blame)?;
+    let most = args.most_arithmetic.unwrap_or(f64::INFINITY);
+    let points =
+        frontier.narrow.iter().chain(frontier.points.iter().filter(|p| !p.ways.is_empty()));
+    let points: Vec<&Point> =
+        points.filter(|point| frontier.extra_percent(point) <= most).collect();
+    let mut tried = Vec::new();
+    for point in &points {
+        let two = in_two_memories(point, &bindings, &fitting, banks, &mut pulse);
+        let outcome = two.map_err(blame)?;
+        let outcome = outcome.map(|two| two_memories::in_two(two.moved, &two.plan));
+        tried.push(Tried {
+            arena_bytes: point.arena_bytes,
+            multiply_adds: point.multiply_adds,
+            nodes: point.rewritten.model.body.nodes.len(),
+            outcome: outcome.map_err(|error| error.to_string()),
+        });
+    }
+    let chosen = two_memories::best(&tried);
+    let (origin, source_multiply_adds) = (source.origin(), frontier.source_multiply_adds);
+    let report =
+        TwoMemoriesReport { source: &origin, banks, source_multiply_adds, tried, chosen, stopped };
+    // The model first: the plan is one of its file.
+    let mut planned = Some(source.clone());
+    if let Some(point) = chosen.map(|chosen| points[chosen]) {
+        for output in outputs.iter().filter(|output| output.format == Format::Onnx) {
+            write(output, &file, point, &source)?;
+        }
+        if !point.ways.is_empty() {
+            let mut models = outputs.iter().filter(|output| output.format == Format::Onnx);
+            planned = models.find_map(|output| output.path().map(Source::named));
+        }
+    }
+    for output in outputs.iter() {
+        match output.format {
+            Format::Json if chosen.is_some() => {
+                let Some(planned) = planned.clone() else {
+                    bail!(
+                        "the plan is one of the rewritten model: write that too, with -o small.onnx"
+                    );
+                };
+                let text = two_memories::plan_file(&planning, planned, banks, &mut clock)?;
+                output.write(|out| out.write_all(text.as_bytes()))?;
+            }
+            Format::Text => output.write(|out| report.write_text(out))?,
+            Format::Json | Format::Onnx | Format::Html | Format::Svg => {}
+        }
+    }
+    drop(clock);
+    if outputs.iter().all(|output| output.path().is_some()) && !output::is_quiet() {
+        output::to_stdout(true, |out| report.write_text(out))?;
+    }
+    if chosen.is_none() {
+        outputs.note(&format!("{source}: does not fit: {}", report.refusal()));
+        return Ok(Answer::No);
+    }
+    Ok(Answer::Yes)
 }

@@ -43,6 +43,7 @@ mod size;
 mod solve;
 #[cfg(test)]
 mod tests;
+mod two_memories;
 mod verdict;
 mod verify;
 

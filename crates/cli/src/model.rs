@@ -30,7 +30,7 @@ use plimsoll_pack::Effort;
 use plimsoll_rewrite::fuse::FusionKind;
 use plimsoll_tflite::TfliteFile;
 use ranges::AtSizes;
-pub(crate) use ranges::{Loaded, LoadedFile, LoadedOnnx};
+pub(crate) use ranges::{Loaded, LoadedFile, LoadedOnnx, how_to_bind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 pub(crate) use variants::{Sequence, Sharing};
@@ -137,7 +137,7 @@ pub(crate) struct ModelArgs {
     /// reads and writes strided rows), views (nothing works in place), copying (every op writes bytes of its own),
     /// tflm (as the reference kernels of TensorFlow Lite Micro: reshapes are free, and what goes element by element works
     /// in place), fused (several nodes are one step where that lowers the arena), or fused=KIND,KIND with kinds among activation,
-    /// epilogue, residual, attention, layout, prologue [default: standard]
+    /// norm, epilogue, residual, attention, layout, prologue [default: standard]
     #[arg(long, value_name = "NAME")]
     kernels: Option<KernelChoice>,
 
@@ -254,6 +254,11 @@ enum Order {
 }
 
 impl ModelArgs {
+    /// Nothing but dims and kernels.
+    pub(crate) fn plain(dims: DimArgs, kernels: Option<KernelChoice>) -> Self {
+        ModelArgs { dims, kernels, ..ModelArgs::default() }
+    }
+
     /// The files that are read beside the model.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         [&self.sizes, &self.order].into_iter().flatten().map(PathBuf::as_path)

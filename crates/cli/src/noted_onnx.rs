@@ -49,11 +49,11 @@ pub(crate) fn annotated(
         pairs.extend(step.map(|at| ("position".to_owned(), Note::Text(at.to_string()))));
         notes.tensors.insert(graph.value(value).name.clone(), pairs);
     }
-    let noted = match &file.annotatable {
+    let annotated = match &file.annotatable {
         Some(read) => read.with(&notes),
         None => Annotated::new(file.file.clone(), &notes),
     };
-    noted.map_err(|error| anyhow!("{source}: {error}"))
+    annotated.map_err(|error| anyhow!("{source}: {error}"))
 }
 
 /// Says so if the weights will not be found from where the file is written.

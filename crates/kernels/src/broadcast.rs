@@ -146,6 +146,39 @@ impl Broadcast<1> {
         }
         place
     }
+
+    /// The rows of the output from an element on.
+    pub(crate) fn rows_from(&self, element: usize) -> RowsFrom<'_> {
+        let (row, mut index) = (self.row(), [0; MAX_RANK]);
+        let mut rest = element / row;
+        for axis in (0..self.rank - 1).rev() {
+            index[axis] = rest % self.dims[axis];
+            rest /= self.dims[axis];
+        }
+        RowsFrom { shape: self, index, place: [self.place(element)], skipped: element % row }
+    }
+}
+
+/// Rows of an output, from one of its elements on.
+pub(crate) struct RowsFrom<'a> {
+    shape: &'a Broadcast<1>,
+    index: [usize; MAX_RANK],
+    place: [usize; 1],
+    /// How much of the row is over already.
+    skipped: usize,
+}
+
+impl RowsFrom<'_> {
+    /// Where the next row, or what is left of it, begins in the operand, and how many elements that are.
+    pub(crate) fn next_row(&mut self) -> (usize, usize) {
+        let (place, left) = (self.place[0], self.shape.row() - self.skipped);
+        if self.shape.is_run(0) {
+            self.place[0] -= self.skipped;
+        }
+        self.skipped = 0;
+        self.shape.step(self.shape.rank - 1, &mut self.index, &mut self.place);
+        (place, left)
+    }
 }
 
 /// An operand's strides along the axes of the output: 0 where it is broadcast.

@@ -13,6 +13,7 @@
 use crate::binary::{self, Binary, Loop};
 use crate::broadcast::Broadcast;
 use crate::pow;
+use crate::reduce::{Reduce, Reduction, reduce};
 use crate::simd::{Level, wide};
 use crate::unary::{self, Unary};
 
@@ -30,10 +31,14 @@ pub enum Op {
     Unary(Unary),
     /// Of two.
     Binary(Binary),
+    /// The first times the second, plus the third.
+    Affine,
     /// The first to the power of the second.
     Power,
     /// The second where the first, which is an operand of bytes, is not 0, else the third.
     Select,
+    /// One number of all elements of a row: only where rows are gone over ([`rows`](crate::rows)).
+    Reduce(Reduction),
 }
 
 /// What a function is applied to.
@@ -45,6 +50,17 @@ pub enum Arg {
     Operand(usize),
     /// The same number everywhere.
     Number(f32),
+    /// What a step has left as one number for a row.
+    One(usize),
+}
+
+/// Where a result goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// A register.
+    Register(usize),
+    /// One number for a row.
+    One(usize),
 }
 
 /// One function of a chain.
@@ -54,8 +70,8 @@ pub struct Step {
     pub op: Op,
     /// What it is applied to; those that the function does not have are ignored.
     pub args: [Arg; 3],
-    /// The register for the result, none of those that the step reads. The last step's is the output instead.
-    pub to: usize,
+    /// Where the result goes: no register that the step reads. That of the last step is the output instead.
+    pub to: To,
 }
 
 /// Which element of an operand belongs to an element of the output.
@@ -128,24 +144,14 @@ impl Then<'_> {
 
     /// Applies the chain to rows of the output.
     pub fn rows(&self, level: Level, rows: Rows, y: &mut [f32]) {
-        let Then { chain, operands, first } = *self;
-        let Rows { count, len, stride, first: within, step } = rows;
-        let first = first + within;
-        if count == 0 || len == 0 {
-            return;
-        }
-        if count == 1 || (stride == len && step == len) {
-            return chain.run(level, operands, first, &mut y[..count * len]);
-        }
-        for row in 0..count {
-            chain.run(level, operands, first + row * step, &mut y[row * stride..][..len]);
-        }
+        let first = self.first + rows.first;
+        self.chain.rows(level, self.operands, Rows { first, ..rows }, y);
     }
 }
 
 /// An operand, for one block.
 #[derive(Clone, Copy)]
-enum Found<'a> {
+pub(crate) enum Found<'a> {
     Run(&'a [f32]),
     One(f32),
     Register(usize),
@@ -158,11 +164,18 @@ impl Chain<'_> {
     /// # Panics
     /// If an operand is too short, or a step names a register or an operand that is not there.
     pub fn run(&self, level: Level, operands: &[Data<'_>], first: usize, y: &mut [f32]) {
+        let len = y.len();
+        let rows = Rows { count: 1, len, stride: len, first, step: len };
+        self.rows(level, operands, rows, y);
+    }
+
+    /// The same for rows of the output.
+    fn rows(&self, level: Level, operands: &[Data<'_>], rows: Rows, y: &mut [f32]) {
         match self.registers {
-            0..=2 => self.blocks::<2>(level, operands, first, y),
-            3..=4 => self.blocks::<4>(level, operands, first, y),
-            5..=8 => self.blocks::<8>(level, operands, first, y),
-            _ => self.blocks::<MOST_REGISTERS>(level, operands, first, y),
+            0..=2 => self.blocks::<2>(level, operands, rows, y),
+            3..=4 => self.blocks::<4>(level, operands, rows, y),
+            5..=8 => self.blocks::<8>(level, operands, rows, y),
+            _ => self.blocks::<MOST_REGISTERS>(level, operands, rows, y),
         }
     }
 
@@ -170,13 +183,24 @@ impl Chain<'_> {
         &self,
         level: Level,
         operands: &[Data<'_>],
-        first: usize,
+        rows: Rows,
         y: &mut [f32],
     ) {
         assert_eq!(operands.len(), self.accesses.len(), "operands of a chain");
+        let Rows { mut count, mut len, stride, first, step } = rows;
+        if len == 0 {
+            return;
+        }
+        // Rows that follow each other are one.
+        if stride == len && step == len {
+            (len, count) = (count * len, 1);
+        }
         let mut registers = [[0.0; BLOCK]; R];
-        for (at, y) in y.chunks_mut(BLOCK).enumerate() {
-            self.block(level, operands, first + at * BLOCK, &mut registers, y);
+        for row in 0..count {
+            let y = &mut y[row * stride..][..len];
+            for (at, y) in y.chunks_mut(BLOCK).enumerate() {
+                self.block(level, operands, first + row * step + at * BLOCK, &mut registers, y);
+            }
         }
     }
 
@@ -206,19 +230,20 @@ impl Chain<'_> {
         }
         let Some((last, steps)) = self.steps.split_last() else { return };
         for step in steps {
-            let (before, rest) = registers.split_at_mut(step.to);
+            let To::Register(at) = step.to else { panic!("a chain has no rows") };
+            let (before, rest) = registers.split_at_mut(at);
             let Some((to, behind)) = rest.split_first_mut() else { panic!("no such register") };
-            let register = |at: usize| {
-                if at < step.to { &before[at][..len] } else { &behind[at - step.to - 1][..len] }
+            let register = |of: usize| {
+                if of < at { &before[of][..len] } else { &behind[of - at - 1][..len] }
             };
-            apply(level, step, first, &found, register, &mut to[..len]);
+            apply(level, step, first, (&found, &[]), register, &mut to[..len]);
         }
-        apply(level, last, first, &found, |at| &registers[at][..len], y);
+        apply(level, last, first, (&found, &[]), |at| &registers[at][..len], y);
     }
 }
 
 /// The elements of a broadcast operand that belong to a block: a run of them, one, or gathered.
-fn gathered<'a>(
+pub(crate) fn gathered<'a>(
     shape: &Broadcast<1>,
     data: &'a [f32],
     first: usize,
@@ -240,31 +265,33 @@ fn gathered<'a>(
 
 /// The elements that belong to a block, one after the other.
 fn gather<T: Copy>(shape: &Broadcast<1>, data: &[T], first: usize, block: &mut [T]) {
-    let (row, mut at) = (shape.row(), 0);
-    while at < block.len() {
-        let element = first + at;
-        let len = (row - element % row).min(block.len() - at);
-        let (place, to) = (shape.place(element), &mut block[at..at + len]);
+    let mut rows = shape.rows_from(first);
+    let mut rest = block;
+    while !rest.is_empty() {
+        let (place, left) = rows.next_row();
+        let len = left.min(rest.len());
+        let (to, behind) = rest.split_at_mut(len);
         if shape.is_run(0) {
             to.copy_from_slice(&data[place..place + len]);
         } else {
             to.fill(data[place]);
         }
-        at += len;
+        rest = behind;
     }
 }
 
-/// Runs one step.
-fn apply<'r>(
+/// Runs one step, with what operands are and the numbers of the row.
+pub(crate) fn apply<'r>(
     level: Level,
     step: &Step,
     first: usize,
-    found: &[Found<'r>; MOST_OPERANDS],
+    (found, ones): (&[Found<'r>; MOST_OPERANDS], &[f32]),
     register: impl Fn(usize) -> &'r [f32],
     y: &mut [f32],
 ) {
     let arg = |at: usize| match step.args[at] {
         Arg::Number(x) => Side::One(x),
+        Arg::One(at) => Side::One(ones[at]),
         Arg::Register(at) => Side::Run(register(at)),
         Arg::Operand(at) => match found[at] {
             Found::Run(run) => Side::Run(run),
@@ -283,16 +310,32 @@ fn apply<'r>(
         },
         Op::Binary(function) => {
             let pair = Pair { a: arg(0), b: arg(1), y };
-            wide(level, || binary::with(function, pair));
+            wide(
+                level,
+                #[inline(always)]
+                || binary::with(function, pair),
+            );
         }
+        Op::Affine => wide(level, || affine(arg(0), arg(1), arg(2), y)),
         Op::Power => power(level, arg(0), arg(1), y),
         Op::Select => {
             let Arg::Operand(at) = step.args[0] else { panic!("a condition is an operand") };
             let Found::Condition(data, shape) = found[at] else { panic!("a condition is bytes") };
+            let (then, otherwise) = (arg(1), arg(2));
             let mut condition = [0; BLOCK];
-            gather(shape, data, first, &mut condition[..y.len()]);
-            select(&condition[..y.len()], arg(1), arg(2), y);
+            for (at, y) in y.chunks_mut(BLOCK).enumerate() {
+                let at = at * BLOCK;
+                let condition = &mut condition[..y.len()];
+                gather(shape, data, first + at, condition);
+                select(condition, then.from(at), otherwise.from(at), y);
+            }
         }
+        Op::Reduce(reduction) => match arg(0) {
+            Side::Run(x) => {
+                reduce(level, reduction, &Reduce::new(&[x.len()], |_| true), x, &mut y[..1]);
+            }
+            Side::One(_) => panic!("a row of one number"),
+        },
     }
 }
 
@@ -304,6 +347,14 @@ enum Side<'a> {
 }
 
 impl Side<'_> {
+    /// The same from an element on.
+    fn from(self, at: usize) -> Self {
+        match self {
+            Side::Run(run) => Side::Run(&run[at..]),
+            Side::One(x) => Side::One(x),
+        }
+    }
+
     fn at(&self, at: usize) -> f32 {
         match self {
             Side::Run(run) => run[at],
@@ -328,12 +379,38 @@ impl Loop<f32, f32, f32> for Pair<'_> {
                 }
             }
             (Side::Run(a), Side::One(b)) => {
-                self.y.iter_mut().zip(a).for_each(|(y, a)| *y = function(*a, b));
+                self.y.iter_mut().zip(a).for_each(
+                    #[inline(always)]
+                    |(y, a)| *y = function(*a, b),
+                );
             }
             (Side::One(a), Side::Run(b)) => {
-                self.y.iter_mut().zip(b).for_each(|(y, b)| *y = function(a, *b));
+                self.y.iter_mut().zip(b).for_each(
+                    #[inline(always)]
+                    |(y, b)| *y = function(a, *b),
+                );
             }
             (Side::One(a), Side::One(b)) => self.y.fill(function(a, b)),
+        }
+    }
+}
+
+#[inline(always)]
+fn affine(x: Side<'_>, factor: Side<'_>, summand: Side<'_>, y: &mut [f32]) {
+    match (x, factor, summand) {
+        (Side::Run(x), Side::One(factor), Side::One(summand)) => {
+            y.iter_mut().zip(x).for_each(|(y, x)| *y = x * factor + summand);
+        }
+        (Side::Run(x), Side::Run(factors), Side::Run(summands)) => {
+            let numbers = factors.iter().zip(summands);
+            for (y, (x, (factor, summand))) in y.iter_mut().zip(x.iter().zip(numbers)) {
+                *y = x * factor + summand;
+            }
+        }
+        (x, factor, summand) => {
+            for (at, y) in y.iter_mut().enumerate() {
+                *y = x.at(at) * factor.at(at) + summand.at(at);
+            }
         }
     }
 }

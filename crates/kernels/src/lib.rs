@@ -19,6 +19,7 @@ extern crate std;
 
 pub mod activation;
 pub mod attention;
+pub mod attention_blocks;
 mod band;
 pub mod binary;
 pub mod blocks;
@@ -46,6 +47,7 @@ pub mod pow;
 pub mod quantize;
 pub mod reduce;
 pub mod resize;
+pub mod rows;
 pub mod sample;
 pub mod scatter;
 pub mod select;

@@ -115,9 +115,14 @@ impl std::error::Error for FusedGraphError {}
 
 /// Finds the shapes of a model, and makes a graph of it.
 pub fn infer(model: &Model, bindings: &Bindings) -> Result<Inferred, ShapeError> {
-    let Lowered { graph, refused, statics, facts, values, order, .. } =
-        lowered(model, bindings, &Ranged::default(), None)?;
-    Ok(Inferred { graph, refused, facts, statics, values, order })
+    Ok(lowered(model, bindings, &Ranged::default(), None)?.into())
+}
+
+impl From<Lowered> for Inferred {
+    fn from(lowered: Lowered) -> Self {
+        let Lowered { graph, refused, statics, facts, values, order, .. } = lowered;
+        Inferred { graph, refused, facts, statics, values, order }
+    }
 }
 
 /// The same with all that is needed to compare it with the model at other sizes.

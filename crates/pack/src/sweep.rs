@@ -114,6 +114,14 @@ impl Sweep {
         Sweep { times, load, pieces, first_piece, lives, born_before, dead_before }
     }
 
+    /// The sections of a stretch of time, which begins and ends where some piece does.
+    pub(crate) fn sections(&self, life: Life) -> Sections {
+        Sections {
+            start: self.times.partition_point(|t| *t < life.start) as u32,
+            end: self.times.partition_point(|t| *t < life.end) as u32,
+        }
+    }
+
     /// How many sections there are.
     #[must_use]
     #[inline]

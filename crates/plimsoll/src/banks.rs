@@ -334,7 +334,11 @@ fn needed_bytes<'a>(problem: &Problem, requests: impl Iterator<Item = &'a Reques
 /// Whether a bank takes an item, as long as there is room.
 fn takes(spec: &BankSpec, request: &Request) -> bool {
     let caps = [spec.capacity, spec.buffer_capacity];
-    spec.takes(request.role) && caps.iter().flatten().all(|cap| request.buffer.size <= *cap)
+    // A copy of a bank has another name.
+    let is_wanted = request.bank.as_ref().is_none_or(|name| *name == spec.name && !spec.repeat);
+    is_wanted
+        && spec.takes(request.role)
+        && caps.iter().flatten().all(|cap| request.buffer.size <= *cap)
 }
 
 /// Why there is no plan: what is unplaced when every bank is full.

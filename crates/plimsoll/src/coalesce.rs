@@ -226,6 +226,11 @@ impl Deciding<'_, '_, '_> {
 
     /// Lets the output take over the input's bytes if that is allowed.
     fn decide(&mut self, step: StepId, overwrite: &Overwrite) -> bool {
+        let bank =
+            |value: ValueId| self.validated.program.bank(self.validated.roots[value.index()].root);
+        if bank(overwrite.output) != bank(overwrite.input) {
+            return false;
+        }
         if !overwrite.must && !self.is_alone(overwrite.output) {
             return self.coalesce(step, overwrite);
         }

@@ -47,6 +47,7 @@ mod program;
 mod resolve;
 mod schedule;
 mod shared;
+mod spill;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod totals;
@@ -83,6 +84,7 @@ pub use program::{
 pub use resolve::{Memory, ResolvedAccess};
 pub use schedule::{OrderEffort, Pulse, Schedule, search_order};
 pub use shared::{SharedLayout, SharedLayoutError, SharedSlot};
+pub use spill::{Leave, Moved, SpillBanks, SpillError, Spilled, spill, with_copies};
 pub use totals::Totals;
 pub use validate::{Fault, ProgramError};
 pub use verify::{Rejected, VerifiedPlan, Verifier, Violation, verify, violations};

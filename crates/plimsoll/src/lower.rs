@@ -6,6 +6,7 @@
 //! run in order there are neither, and pairs that no order keeps apart are listed as conflicts beside
 //! the lives.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use plimsoll_pack::dense::BitMatrix;
@@ -26,6 +27,8 @@ pub(crate) struct Request {
     /// Size, life, gaps and alignment, without a bank's own wishes.
     pub(crate) buffer: plimsoll_pack::Buffer,
     pub(crate) role: Role,
+    /// The bank that it has to be in.
+    pub(crate) bank: Option<String>,
     /// Times in which fewer bytes are needed than the rectangle has then, with how many fewer.
     pub(crate) holes: Vec<(Life, u64)>,
     /// The steps that may touch it first, and those with which it may be over; `None` for the end
@@ -68,7 +71,15 @@ pub(crate) fn requests(
         let what = What::Scratch(*step);
         let own = validated.order.as_ref().map(|_| *step);
         let (firsts, lasts) = (own.into_iter().collect(), own.map(Some).into_iter().collect());
-        Some(Request { what, buffer, role: Role::Temporary, holes: Vec::new(), firsts, lasts })
+        Some(Request {
+            what,
+            buffer,
+            role: Role::Temporary,
+            bank: None,
+            holes: Vec::new(),
+            firsts,
+            lasts,
+        })
     });
     requests.extend(scratch);
     requests.retain(|request| request.buffer.size > 0);
@@ -129,7 +140,8 @@ impl Lowering<'_, '_, '_> {
         }
         let (firsts, lasts) = item_order;
         let role = self.validated.values[head.index()].role;
-        Request { what: What::AliasSet(head), buffer, role, holes, firsts, lasts }
+        let bank = self.validated.program.bank(head).map(Cow::into_owned);
+        Request { what: What::AliasSet(head), buffer, role, bank, holes, firsts, lasts }
     }
 
     /// Whether some bytes that are used alike are apart.

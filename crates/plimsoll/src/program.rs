@@ -90,6 +90,13 @@ pub trait Program {
         None
     }
 
+    /// The bank that a value has to be in, by its name; any if it does not say. A view is where its root is, and
+    /// no output takes over an input of another bank.
+    fn bank(&self, value: ValueId) -> Option<Cow<'_, str>> {
+        let _ = value;
+        None
+    }
+
     /// Whether a value's size is only a limit: how much of it is used depends on data. Reports say
     /// so; nothing is ever decided by it.
     fn is_limit(&self, value: ValueId) -> bool {

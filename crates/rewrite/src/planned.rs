@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use plimsoll::explain::{account, alive, peaks};
 use plimsoll::{OrderEffort, Program};
 use plimsoll_graph::{Case, PlannedGraph, Tries};
 use plimsoll_model::{Bindings, Model, infer};
 
 use crate::count::multiply_adds;
-use crate::frontier::{Applied, FitError, FitOptions, Point};
+use crate::frontier::{Applied, AtPeak, FitError, FitOptions, Point};
 use crate::rewritten::Rewritten;
 use crate::stored_parts::with_parts_stored;
 
@@ -22,16 +23,29 @@ pub(crate) fn planned(
     ways: Vec<Applied>,
 ) -> Result<Point, FitError> {
     let (first, multiply_adds) = plan(&rewritten, bindings, options)?;
-    if ways.is_empty() {
-        return Ok(Point { arena_bytes: first.arena_bytes(), rewritten, multiply_adds, ways });
-    }
-    let rewritten = in_order(rewritten, &first);
-    let (plan, _) = plan(&rewritten, bindings, options)?;
-    Ok(Point { rewritten, arena_bytes: plan.arena_bytes(), multiply_adds, ways })
+    let (rewritten, planned) = if ways.is_empty() {
+        (rewritten, first)
+    } else {
+        let rewritten = in_order(rewritten, &first);
+        let (planned, _) = plan(&rewritten, bindings, options)?;
+        (rewritten, planned)
+    };
+    let (arena_bytes, peak) = (planned.arena_bytes(), at_peak(&planned));
+    Ok(Point { rewritten, arena_bytes, multiply_adds, ways, peak })
+}
+
+/// What is there at the highest peak of a plan.
+fn at_peak(planned: &PlannedGraph) -> AtPeak {
+    let (program, plan) = (planned.program(), &planned.plan);
+    let Some(peak) = peaks(plan, 1).pop() else { return AtPeak::default() };
+    let alive = alive(&program, plan, &account(&program, plan, peak.point));
+    let tensors = alive.iter().map(|alive| (program.value_name(alive.value).into(), alive.bytes));
+    let node = peak.step.map(|step| program.step_name(step).into_owned());
+    AtPeak { node, tensors: tensors.collect() }
 }
 
 /// The plan of the model that will be read from the file, and its multiply-adds.
-fn plan(
+pub(crate) fn plan(
     rewritten: &Rewritten,
     bindings: &Bindings,
     options: &FitOptions,

@@ -16,9 +16,10 @@ use plimsoll::ValueId;
 use plimsoll_model::{Model, Weights};
 
 use crate::error::SessionError;
+use crate::options::Options;
 use crate::place::Spot;
 use crate::port::Array;
-use crate::session::{Options, Session, Step};
+use crate::session::{Session, Step};
 
 /// What dead bytes are overwritten with: as real numbers they are none.
 const POISON: u8 = 0xff;

@@ -6,8 +6,9 @@ use std::fmt;
 use plimsoll_model::{Model, Weights};
 
 use crate::error::SessionError;
+use crate::options::Options;
 use crate::port::Array;
-use crate::session::{Options, Session};
+use crate::session::Session;
 
 /// The outputs of a model on inputs, whose dims are those of the arrays. Names are those of the model.
 pub fn outputs(

@@ -8,105 +8,20 @@
 use std::collections::BTreeMap;
 
 use plimsoll::ValueId;
-use plimsoll_graph::{Case, LoweringOptions, NodeId, PlannedGraph, Tries};
-use plimsoll_kernels::Level;
-use plimsoll_model::{
-    Bindings, FusedGraph, FusedGraphError, FusedStep, Fusing, Inferred, Model, ModelNode, Operator,
-    Weights, Wiring, infer,
-};
-use plimsoll_rewrite::fuse::{Fused, FusionKind, fuse};
+use plimsoll_graph::{NodeId, PlannedGraph};
+use plimsoll_model::range::Ranged;
+use plimsoll_model::{FusedStep, Model, Weights};
 
 use crate::arena::Arena;
-use crate::at::At;
-use crate::constants::{Constants, flatten};
-use crate::error::{MissingKernel, RunError, SessionError};
-use crate::fused::{Kernels, On};
+use crate::error::{RunError, SessionError};
 use crate::io::{Given, Io, Operands};
-use crate::kernel::{Built, Kernel, Lack};
+use crate::kernel::Kernel;
 use crate::memory::{Lines, Plain, elements, elements_mut};
-use crate::ops;
+use crate::options::Options;
 use crate::place::Spot;
 use crate::port::{Array, Port};
-use crate::resolve::Resolver;
-
-/// How a model is run.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Options {
-    /// How large the dims of inputs are.
-    pub bindings: Bindings,
-    /// How values are held, and what may be a view or in place.
-    pub lowering: LoweringOptions,
-    /// How to plan.
-    pub plan: plimsoll::Options,
-    /// What is tried to make the arena smaller.
-    pub tries: Tries,
-    /// Which instructions kernels may use.
-    pub level: Level,
-    /// Which nodes are one step.
-    pub fuse: Fuse,
-}
-
-/// Which nodes are one step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Fuse {
-    /// Every node by itself.
-    Nothing,
-    /// Those for which there is a kernel, as long as the arena is not larger.
-    Best,
-    /// These.
-    Steps(Vec<FusedStep>),
-}
-
-impl Default for Options {
-    /// The best plan, and the instructions of this processor.
-    fn default() -> Self {
-        let Case { lowering, options: plan, tries, .. } =
-            Case::new(plimsoll_graph::Graph::default());
-        let (bindings, level) = (Bindings::default(), Level::detect());
-        Options { bindings, lowering, plan, tries, level, fuse: Fuse::Best }
-    }
-}
-
-impl Options {
-    /// Every tensor in bytes of its own: nothing is a view, nothing works in place, nothing is used again.
-    /// What a run in a plan is compared with.
-    #[must_use]
-    pub fn apart() -> Self {
-        let mut options = Options::quick();
-        options.lowering.kernels.preset = plimsoll_graph::Preset::Copying;
-        options.plan =
-            options.plan.with_in_place(false).with_no_share(plimsoll::NoShare::Everything);
-        options.tries.join = false;
-        options
-    }
-
-    /// What a session is compared with that runs these fused steps: the same steps, with every tensor apart.
-    pub(crate) fn apart_from(&self, steps: &[FusedStep]) -> Self {
-        Options {
-            bindings: self.bindings.clone(),
-            level: self.level,
-            fuse: Fuse::Steps(steps.to_vec()),
-            ..Options::apart()
-        }
-    }
-
-    /// A plan by rules alone, in the order of the model.
-    #[must_use]
-    pub fn quick() -> Self {
-        let mut options = Options::default();
-        options.tries.order = None;
-        options.plan = options.plan.with_work(0);
-        options
-    }
-
-    /// The same with these dims.
-    #[must_use]
-    pub fn with_bindings(self, bindings: Bindings) -> Self {
-        Options { bindings, ..self }
-    }
-}
+use crate::prepare::{Prepared, Resolved};
+use crate::split::Threads;
 
 /// A kernel with the places of its operands.
 pub(crate) struct Step {
@@ -135,17 +50,24 @@ pub struct CallInfo<'s> {
 
 /// A model that is ready to run.
 pub struct Session<'m> {
-    planned: PlannedGraph,
-    steps: Vec<Step>,
-    fused: Vec<FusedStep>,
-    constants: Lines,
-    inputs: Lines,
-    arena: Arena<'m>,
-    input_ports: Vec<Port>,
-    output_ports: Vec<Port>,
-    packed_bytes: usize,
+    pub(crate) planned: PlannedGraph,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) fused: Vec<FusedStep>,
+    pub(crate) constants: Lines,
+    pub(crate) inputs: Lines,
+    pub(crate) arena: Arena<'m>,
+    pub(crate) input_ports: Vec<Port>,
+    pub(crate) output_ports: Vec<Port>,
+    pub(crate) packed_bytes: usize,
     /// Where every value is that a call reads or writes.
-    spots: Vec<Option<Spot>>,
+    pub(crate) spots: Vec<Option<Spot>>,
+    /// What is copied after each run: outputs to the inputs that they are in the next one.
+    pub(crate) carried: Vec<(Spot, Spot)>,
+    pub(crate) options: Options,
+    /// The model for all sizes, if dims have ranges.
+    pub(crate) ranged: Option<Ranged>,
+    /// What kernels divide their work among.
+    pub(crate) threads: Threads,
 }
 
 impl Session<'static> {
@@ -176,6 +98,7 @@ impl<'m> Session<'m> {
         for at in 0..self.steps.len() {
             self.run_step(at)?;
         }
+        self.carry();
         Ok(())
     }
 
@@ -186,7 +109,37 @@ impl<'m> Session<'m> {
             let node = self.planned.best.graph.node(self.steps[at].node);
             after(CallInfo { node: &node.name, op: &node.kind });
         }
+        self.carry();
         Ok(())
+    }
+
+    /// Copies outputs to the inputs that they are in the next run.
+    fn carry(&mut self) {
+        let Session { carried, constants, inputs, arena, .. } = self;
+        for (from, to) in &*carried {
+            match (from, to) {
+                (Spot::Arena(from), Spot::Arena(to)) => {
+                    arena.bytes_mut().copy_within(from.clone(), to.start);
+                }
+                (Spot::Arena(from), Spot::Input(to)) => {
+                    inputs.bytes_mut()[to.clone()].copy_from_slice(&arena.bytes()[from.clone()]);
+                }
+                (Spot::Input(from), Spot::Input(to)) => {
+                    inputs.bytes_mut().copy_within(from.clone(), to.start);
+                }
+                (Spot::Input(from), Spot::Arena(to)) => {
+                    arena.bytes_mut()[to.clone()].copy_from_slice(&inputs.bytes()[from.clone()]);
+                }
+                (Spot::Constant(from), Spot::Input(to)) => {
+                    inputs.bytes_mut()[to.clone()]
+                        .copy_from_slice(&constants.bytes()[from.clone()]);
+                }
+                (Spot::Constant(from), Spot::Arena(to)) => {
+                    arena.bytes_mut()[to.clone()].copy_from_slice(&constants.bytes()[from.clone()]);
+                }
+                (_, Spot::Constant(_)) => {}
+            }
+        }
     }
 
     /// Runs one step.
@@ -266,7 +219,15 @@ impl<'m> Session<'m> {
         Some(self.spot_bytes(&port.spot))
     }
 
-    /// The elements of an input; `None` if there is no such input, or its elements are of another type.
+    /// The bytes of an input, as they were filled in or as a state was left; `None` if there is no such input.
+    #[must_use]
+    pub fn input_bytes(&self, name: &str) -> Option<&[u8]> {
+        let port = self.input_ports.iter().find(|port| port.name == name)?;
+        Some(self.spot_bytes(&port.spot))
+    }
+
+    /// The elements of an input, to be filled before a run; `None` if there is no such input, or its elements are of
+    /// another type.
     pub fn input_mut<T: Element>(&mut self, name: &str) -> Option<&mut [T]> {
         let port = self.input_ports.iter().find(|port| port.name == name)?;
         if !T::is_of(port.dtype) {
@@ -350,6 +311,17 @@ impl<'m> Session<'m> {
         self.inputs.bytes().len()
     }
 
+    /// The node whose kernel has the most scratch in the arena, and how many bytes; `None` if none has any.
+    #[must_use]
+    pub fn largest_scratch(&self) -> Option<(&str, u64)> {
+        let graph = &self.planned.best.graph;
+        let scratch = graph.node_ids().filter_map(|id| {
+            let node = graph.node(id);
+            Some((&node.name[..], node.scratch?.bytes))
+        });
+        scratch.max_by_key(|(_, bytes)| *bytes)
+    }
+
     /// How many calls of kernels a run is.
     #[must_use]
     pub fn calls(&self) -> usize {
@@ -387,178 +359,12 @@ element! {
     u8: U8 | Bool;
 }
 
-/// A model whose shapes are known.
-struct Prepared<'a> {
-    model: &'a Model,
-    weights: &'a dyn Weights,
-    options: &'a Options,
-    inferred: Inferred,
-}
-
-/// A model that is planned, and whose kernels are chosen.
-struct Chosen {
-    planned: PlannedGraph,
-    /// The value of every tensor that the graph has.
-    values: Vec<Option<ValueId>>,
-    /// The kernels of all nodes of the graph.
-    library: Vec<Built>,
-    fused: Vec<FusedStep>,
-}
-
-impl<'a> Prepared<'a> {
-    fn new(
-        model: &'a Model,
-        weights: &'a dyn Weights,
-        options: &'a Options,
-    ) -> Result<Self, SessionError> {
-        Ok(Prepared { model, weights, options, inferred: infer(model, &options.bindings)? })
-    }
-
-    fn into_session<'m>(
-        self,
-        arena: impl FnOnce(usize) -> Result<Arena<'m>, SessionError>,
-    ) -> Result<Session<'m>, SessionError> {
-        let Prepared { model, weights, options, inferred } = &self;
-        let constants = Constants::new(model, *weights, inferred, options.level)?;
-        let Chosen { planned, values, library, fused } = self.chosen(&constants)?;
-        let mut resolver = Resolver::new(model, inferred, &values, &planned)?;
-        let packed_bytes = library.iter().map(|built| built.packed_bytes).sum();
-        let steps = resolver.steps(library)?;
-        let (input_ports, output_ports) = resolver.ports()?;
-        let spots = resolver.spots(&steps)?;
-        let (fixed, given) = (resolver.constants(&constants)?, Lines::new(resolver.input_bytes()));
-        let bytes = usize::try_from(planned.arena_bytes());
-        let bytes = bytes.map_err(|_| SessionError::Memory("it is too large".to_owned()))?;
-        let (constants, inputs, arena) = (fixed, given, arena(bytes)?);
-        Ok(Session {
-            planned,
-            steps,
-            fused,
-            constants,
-            inputs,
-            arena,
-            input_ports,
-            output_ports,
-            packed_bytes,
-            spots,
-        })
-    }
-
-    /// The plan and the kernels, with fused steps as the options want them.
-    fn chosen(&self, constants: &Constants<'_>) -> Result<Chosen, SessionError> {
-        let library = self.library(constants)?;
-        let Prepared { model, options, inferred, .. } = self;
-        let names = inferred.graph.node_ids().map(|id| inferred.graph.node(id).name.clone());
-        let scratch = library.iter().map(|built| built.scratch_bytes as u64);
-        let on = On { model, facts: &inferred.facts, constants, level: options.level };
-        let kernels = Kernels { on, scratch: names.zip(scratch).collect() };
-        let (steps, planned, values) = self.fused(&kernels)?;
-        let mut alone = BTreeMap::new();
-        for (id, built) in inferred.graph.node_ids().zip(library) {
-            alone.insert(inferred.graph.node(id).name.clone(), built);
-        }
-        let library = self.with_fused(&kernels, &steps, &planned, alone)?;
-        Ok(Chosen { planned, values, library, fused: steps })
-    }
-
-    /// The kernels of the nodes of a graph with fused steps.
-    fn with_fused(
-        &self,
-        kernels: &Kernels<'_>,
-        steps: &[FusedStep],
-        planned: &PlannedGraph,
-        mut alone: BTreeMap<String, Built>,
-    ) -> Result<Vec<Built>, SessionError> {
-        let Prepared { model, inferred: Inferred { facts, statics, order, .. }, .. } = self;
-        let wiring = Wiring::new(model, order);
-        let fusing = Fusing { model, facts, statics, wiring: &wiring, kernels };
-        let last = |step: &FusedStep| step.nodes.last().map(|last| &model.body.nodes[*last].name);
-        let graph = &planned.best.graph;
-        let mut library = Vec::new();
-        for id in graph.node_ids() {
-            let node = graph.node(id);
-            let step = steps.iter().find(|step| last(step) == Some(&node.name));
-            let built = match step {
-                Some(step) => kernels.built(&fusing, step),
-                None => alone.remove(&node.name).ok_or_else(|| "no kernel".to_owned()),
-            };
-            library.push(built.map_err(|why| {
-                let (node, op) = (node.name.clone(), node.kind.clone());
-                SessionError::Missing(vec![MissingKernel { node, op, why }])
-            })?);
-        }
-        Ok(library)
-    }
-
-    /// The fused steps, the plan with these, and its values.
-    fn fused(
-        &self,
-        kernels: &Kernels<'_>,
-    ) -> Result<(Vec<FusedStep>, PlannedGraph, Vec<Option<ValueId>>), SessionError> {
-        let Prepared { model, options, inferred, .. } = self;
-        let Options { lowering, plan, tries, .. } = options;
-        let given = match &options.fuse {
-            Fuse::Steps(steps) => &steps[..],
-            Fuse::Nothing | Fuse::Best => &[],
-        };
-        let graph = inferred.fused_by(model, given, kernels);
-        let FusedGraph { graph, values } = graph.map_err(|error| match error {
-            FusedGraphError::Step(fault) => SessionError::Fused(fault),
-            FusedGraphError::Graph(error) => SessionError::Shape(error.into()),
-        })?;
-        let case = Case {
-            lowering: lowering.clone(),
-            options: plan.clone(),
-            tries: *tries,
-            ..Case::new(graph)
-        };
-        if options.fuse != Fuse::Best {
-            return Ok((given.to_vec(), case.plan()?, values));
-        }
-        let kinds = FusionKind::ALL.into_iter().collect();
-        let Fused { steps, values, planned, .. } = fuse(model, inferred, &case, &kinds, kernels)?;
-        Ok((steps, planned, values))
-    }
-
-    /// The kernels of all nodes of the graph without fused steps, or all that are missing.
-    fn library(&self, constants: &Constants<'_>) -> Result<Vec<Built>, SessionError> {
-        let mut nodes = Vec::new();
-        flatten(&self.model.body, &self.inferred.order, &mut nodes);
-        let by_name: BTreeMap<&str, &ModelNode> =
-            nodes.iter().map(|node| (&node.name[..], *node)).collect();
-        let (mut library, mut missing) = (Vec::new(), Vec::new());
-        for id in self.inferred.graph.node_ids() {
-            match self.built(id, &by_name, constants) {
-                Ok(built) => library.push(built),
-                Err(why) => {
-                    let node = self.inferred.graph.node(id);
-                    let (node, op) = (node.name.clone(), node.kind.clone());
-                    missing.push(MissingKernel { node, op, why });
-                }
-            }
-        }
-        if missing.is_empty() { Ok(library) } else { Err(SessionError::Missing(missing)) }
-    }
-
-    fn built(
-        &self,
-        id: NodeId,
-        by_name: &BTreeMap<&str, &ModelNode>,
-        constants: &Constants<'_>,
-    ) -> Result<Built, Lack> {
-        let graph = &self.inferred.graph;
-        let added = graph.node(id);
-        let node = by_name.get(&added.name[..]).ok_or("no kernel")?;
-        let is_view = |value| graph.value(value).view.is_some();
-        if matches!(node.operator, Operator::If(_)) && added.results().all(is_view) {
-            // The branch that is always taken: what it makes is handed on.
-            let pairs: Vec<_> = (0..added.outputs.len()).map(|index| (index, index)).collect();
-            return Ok(ops::copies(&pairs));
-        }
-        if matches!(node.operator, Operator::If(_)) {
-            return ops::branch(node, &self.inferred.facts);
-        }
-        let (facts, level) = (&self.inferred.facts[..], self.options.level);
-        ops::build(&At { node, facts, constants, level, wider: None })
+impl Session<'_> {
+    /// Takes other steps, in the same arena.
+    pub(crate) fn take(&mut self, resolved: Resolved) {
+        let Resolved { steps, constants, inputs, ports, spots, carried, packed_bytes } = resolved;
+        (self.steps, self.constants, self.inputs) = (steps, constants, inputs);
+        (self.input_ports, self.output_ports) = ports;
+        (self.spots, self.carried, self.packed_bytes) = (spots, carried, packed_bytes);
     }
 }

@@ -184,7 +184,7 @@ fn blamed(error: &RangeError, source: &Source) -> anyhow::Error {
 }
 
 /// How to say what is not known of inputs, if that is what is wrong.
-fn how_to_bind(error: &ShapeError) -> &'static str {
+pub(crate) fn how_to_bind(error: &ShapeError) -> &'static str {
     let ShapeError::Bindings(faults) = error else { return "" };
     let any = |kind: fn(&BindingFault) -> bool| faults.iter().any(kind);
     let symbol = any(|fault| matches!(fault, BindingFault::Unbound { .. }));

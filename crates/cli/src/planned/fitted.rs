@@ -22,7 +22,7 @@ impl FittedModel {
         watcher: Watcher,
     ) -> Result<Self, NoAnswer> {
         let args: fit::Args = parse("fit", arguments)?;
-        let clock = args.planning.choices.packing.start_watched(watcher);
+        let clock = args.packing.start_watched(watcher);
         let fitted = args.fit(source.into(), clock)?;
         let fitted = fitted
             .ok_or_else(|| NoAnswer::Bad("a list of algorithms is no fitted model".to_owned()))?;

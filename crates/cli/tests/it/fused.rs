@@ -94,7 +94,7 @@ fn what_fused_kernels_do_not_go_together_with_is_said() {
     );
     let said = refused(&["plan", "--kernels", "fused=silu"]);
     assert!(
-        said.contains("unknown kind of fusion \"silu\"; there are activation, epilogue"),
+        said.contains("unknown kind of fusion \"silu\"; there are activation, norm, epilogue"),
         "{said}"
     );
     let said = refused(&["plan", "--kernels", "melted"]);

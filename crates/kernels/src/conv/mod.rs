@@ -11,16 +11,17 @@
 //! - **Depthwise** ones, with a window of one or two dims and strides of 1 or 2, run over bands of padded rows.
 
 mod columns;
+mod depthwise;
 
 use core::ops::Range;
 
 use crate::Level;
-use crate::band::{self, Band, Taps};
+use crate::band::Band;
 use crate::chain::Rows;
 use crate::epilogue::{Epilogue, Residual};
 use crate::gemm::finish::Finish;
 use crate::gemm::pack::{panel_b, panel_count};
-use crate::gemm::tile::{Block, PanelsA, PanelsB};
+use crate::gemm::tile::{Block, Far, PanelsA, PanelsB};
 use crate::gemm::{Blocks, LINE, Matrix, Shape, aligned, gemm_scratch, pack_a, packed_a_len};
 use crate::window::Window;
 
@@ -118,6 +119,9 @@ pub fn conv(
 ) {
     let (len, rows) = (conv.window.output_len(), conv.rows());
     check(level, conv, operands, &planes, y.len(), scratch.len());
+    if is_depthwise(conv) {
+        return depthwise(level, conv, operands, planes, y, aligned(scratch));
+    }
     let mut rest = y;
     let mut first = planes.start;
     while first < planes.end && len > 0 {
@@ -173,6 +177,32 @@ fn is_depthwise(conv: &Conv) -> bool {
     conv.groups == conv.in_channels && Band::is_for(&conv.window)
 }
 
+fn depthwise(
+    level: Level,
+    conv: &Conv,
+    operands: &Operands<'_>,
+    planes: Range<usize>,
+    y: &mut [f32],
+    scratch: &mut [f32],
+) {
+    let weights = match operands.weights {
+        Weights::Plain(weights) => weights,
+        Weights::Packed(_) => unreachable!("depthwise weights are never packed"),
+    };
+    level.run(depthwise::Depthwise {
+        level,
+        window: &conv.window,
+        epilogue: &operands.epilogue,
+        x: operands.x,
+        weights,
+        channels: conv.out_channels,
+        multiplier: conv.rows(),
+        planes,
+        y,
+        scratch,
+    });
+}
+
 /// Some output channels of one group of one element of the batch.
 struct Part<'a> {
     level: Level,
@@ -186,11 +216,7 @@ struct Part<'a> {
 
 impl Part<'_> {
     fn run(&self, y: &mut [f32], scratch: &mut [f32]) {
-        if is_depthwise(self.conv) {
-            self.depthwise(y, scratch);
-        } else {
-            self.product(y, scratch);
-        }
+        self.product(y, scratch);
     }
 
     /// What is left to do for outputs that are stored: some columns of some rows of the group.
@@ -213,26 +239,11 @@ impl Part<'_> {
         Finish::new(&self.operands.epilogue, (group * rows + row, self.group * rows + row), 0)
     }
 
-    fn depthwise(&self, y: &mut [f32], scratch: &mut [f32]) {
-        let window = &self.conv.window;
-        let weights = match self.operands.weights {
-            Weights::Plain(weights) => weights,
-            Weights::Packed(_) => unreachable!("depthwise weights are never packed"),
-        };
-        let len = window.kernel_len();
-        let first = self.group % self.conv.groups * self.conv.rows();
-        for (row, y) in self.rows.clone().zip(y.chunks_exact_mut(window.output_len())) {
-            let taps = Taps::Weighted(&weights[(first + row) * len..][..len]);
-            band::plane(self.level, window, taps, self.x(), self.finish(row), y, scratch);
-            self.finish_stored(&(row..row + 1), &(0..y.len()), y);
-        }
-    }
-
     /// The group as a product of its weights with what the window sees, packed block by block.
     fn product(&self, y: &mut [f32], scratch: &mut [f32]) {
         let shape = self.conv.product();
         let whole = self.operands.epilogue.residual == Residual::InPlace;
-        let blocks = Blocks::new(self.level, shape, whole);
+        let blocks = Blocks::new(self.level, shape, whole, false);
         let for_weights = match self.operands.weights {
             Weights::Packed(_) => 0,
             Weights::Plain(_) => shape.m * shape.k,
@@ -294,6 +305,7 @@ impl Part<'_> {
                 a,
                 panels,
                 b,
+                far: Far::A,
                 c: &mut y[at..],
                 rows: rows.clone(),
                 stride: n,
@@ -324,9 +336,10 @@ impl Part<'_> {
             let part = column..columns.end.min(column + width);
             if window.is_pointwise() {
                 let x = Matrix::rows(self.x(), window.input_len());
-                panel_b(x, k.clone(), part, width, panel);
+                panel_b(self.level, x, k.clone(), part, width, panel);
             } else {
-                columns::pack(window, self.x(), k.clone(), part, width, panel);
+                let (x, k) = (self.x(), k.clone());
+                self.level.run(columns::Panel { window, x, k, outputs: part, width, out: panel });
             }
             column += width;
         }

@@ -11,7 +11,7 @@ use plimsoll_onnx::testing::{
     value,
 };
 use plimsoll_onnx::{Written, read};
-use plimsoll_rewrite::{Draft, Rewritten};
+use plimsoll_rewrite::{Draft, FitOptions, Goal, Rewritten, fit};
 use prost::Message;
 
 fn written(bytes: &Bytes, rewritten: &Rewritten) -> ModelProto {
@@ -195,6 +195,49 @@ fn data_in_other_files_stay_there() {
     let whole = initializers(&columns).into_iter().filter(|(_, dims)| dims.len() == 2);
     assert_eq!(whole.collect::<Vec<_>>(), [("w", &[4i64, 4][..])]);
     assert_eq!(kinds(&columns).iter().filter(|kind| **kind == "Slice").count(), 6);
+}
+
+/// The largest of each column of relu(x · w), with a weight in another file.
+fn largest_columns() -> ModelProto {
+    let nodes = vec![
+        node("mm", "MatMul", &["x", "w"], &["m"]),
+        node("erf", "Erf", &["m"], &["e"]),
+        node("sum", "Add", &["m", "e"], &["s"]),
+        node("max", "ReduceMax", &["s", "axes"], &["y"]),
+    ];
+    let mut graph = graph(vec![value("x", F32, &[16, 4])], vec![value("y", F32, &[1, 512])], nodes);
+    let entry = |key: &str, value: &str| StringStringEntryProto {
+        key: Some(key.to_owned()),
+        value: Some(value.to_owned()),
+    };
+    graph.initializer.push(TensorProto {
+        raw_data: None,
+        data_location: Some(DataLocation::External.into()),
+        external_data: vec![entry("location", "w.bin")],
+        ..stored("w", F32, &[4, 512], Vec::new())
+    });
+    graph.initializer.push(list("axes", &[0]));
+    model(18, graph)
+}
+
+#[test]
+fn a_plan_of_what_is_written_has_the_arena_that_was_promised() {
+    let bytes = encode(&largest_columns());
+    let fitted = |bytes: Bytes, work: u64| {
+        let mut options = FitOptions::new(Goal::Frontier);
+        options.work = work;
+        let model = read(bytes).expect("a model");
+        let mut pulse = || std::ops::ControlFlow::Continue(());
+        fit(&model, &Bindings::default(), &options, &mut pulse).expect("it is planned")
+    };
+    let frontier = fitted(bytes.clone(), 64);
+    let point = frontier.at_most(0.0).expect("there is a point");
+    assert!(4 * point.arena_bytes < frontier.source_arena_bytes, "columns one after the other");
+    let written = bytes_of(&bytes, &point.rewritten);
+    // Columns of a weight in another file are cut out before the first run, not in it.
+    let model = ModelProto::decode(written.clone()).expect("a model");
+    assert!(kinds(&model).contains(&"Slice"));
+    assert_eq!(fitted(written, 0).source_arena_bytes, point.arena_bytes);
 }
 
 #[test]

@@ -12,5 +12,6 @@ mod planner;
 mod random_programs;
 mod refusals;
 mod resolve;
+mod spill;
 mod unwritten;
 mod view_chains;

@@ -135,6 +135,6 @@ fn names_of_kinds_are_read_back() {
         assert_eq!(kind.to_string().parse(), Ok(kind));
     }
     let error = "silu".parse::<FusionKind>().unwrap_err().to_string();
-    let known = "activation, epilogue, residual, attention, layout, prologue";
+    let known = "activation, norm, epilogue, residual, attention, layout, prologue";
     assert_eq!(error, format!("unknown kind of fusion \"silu\"; there are {known}"));
 }

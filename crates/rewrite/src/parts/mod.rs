@@ -12,6 +12,8 @@ mod needs;
 mod peak;
 mod region;
 mod search;
+mod selects;
+mod storage;
 
 use plimsoll::Pulse;
 use plimsoll_graph::{Fact, Shape};
@@ -19,7 +21,9 @@ use plimsoll_model::{Bindings, Model, ShapeError, infer};
 
 use self::apply::applied;
 use self::needs::Shapes;
+pub(crate) use self::peak::Look;
 use self::region::{Network, Region};
+pub(crate) use self::selects::made_apart;
 use crate::frontier::{Applied, FitError, Point, Way};
 use crate::rewritten::Rewritten;
 
@@ -27,15 +31,52 @@ use crate::rewritten::Rewritten;
 const WORK: u64 = 6_000_000;
 
 /// How often parts are cut into parts.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 4;
+
+/// The most nodes that a model becomes.
+const MOST_NODES: usize = 12_000;
+
+/// A model with regions in parts.
+pub(crate) struct Parted {
+    pub(crate) rewritten: Rewritten,
+    /// What was done.
+    pub(crate) ways: Vec<Applied>,
+    /// What it takes, nearly.
+    pub(crate) peak: u64,
+}
 
 /// A model with regions in parts, so that it takes no more than a target, nearly, or as little as it can; `None` if
-/// it would take no less. Says what was done.
-pub(crate) fn in_parts(
+/// it would take no less.
+fn in_parts(
     rewritten: &Rewritten,
     bindings: &Bindings,
     target: u64,
-) -> Result<Option<(Rewritten, Vec<Applied>)>, ShapeError> {
+    look: Look,
+) -> Result<Option<Parted>, ShapeError> {
+    if rewritten.model.body.nodes.len() > MOST_NODES {
+        return Ok(None);
+    }
+    with_network(rewritten, bindings, |network| {
+        let mut work = WORK;
+        let found = search::regions(network, target, look, &mut work);
+        let [before, peak] = found.peaks;
+        // A few percent are not worth thousands of nodes.
+        if found.regions.is_empty() || peak > before - before / 32 {
+            return None;
+        }
+        let ways = found.regions.iter().map(|(region, parts)| told(region, *parts, rewritten));
+        let ways = ways.collect();
+        let rewritten = applied(network, &found.regions).traced_through(rewritten);
+        Some(Parted { rewritten, ways, peak })
+    })
+}
+
+/// What follows from a model with who makes and who reads what; `None` if its nodes are in no order.
+fn with_network<T>(
+    rewritten: &Rewritten,
+    bindings: &Bindings,
+    found: impl FnOnce(&Network<'_>) -> Option<T>,
+) -> Result<Option<T>, ShapeError> {
     let model = &rewritten.model;
     if !is_in_order(model) {
         return Ok(None);
@@ -45,20 +86,31 @@ pub(crate) fn in_parts(
     let shapes = Shapes { model, dims: inferred.facts.iter().map(known).collect() };
     let sizes = inferred.facts.iter().zip(&inferred.statics);
     let sizes = sizes.map(|(fact, is_static)| if *is_static { None } else { bytes(fact) });
-    let network = Network::new(&shapes, sizes.map(|bytes| bytes.unwrap_or(0)).collect());
-    let mut work = WORK;
-    let found = search::regions(&network, target, &mut work);
-    let [before, after] = found.peaks;
-    if found.regions.is_empty() || after >= before {
-        return Ok(None);
-    }
-    let parted = applied(&network, &found.regions).traced_through(rewritten);
-    let ways = found.regions.iter().map(|(region, parts)| told(region, *parts, rewritten));
-    Ok(Some((parted, ways.collect())))
+    let sizes = sizes.map(|bytes| bytes.unwrap_or(0)).collect();
+    Ok(found(&Network::new(&shapes, sizes)))
 }
 
-/// Points with less memory than one that is given, at the same arithmetic: in parts, and as long as that helps in
-/// parts of parts.
+/// A model in parts, and as long as that helps in parts of parts. The first round looks as it is told, all others
+/// look for what takes over in place.
+pub(crate) fn in_parts_of_parts(
+    source: &Rewritten,
+    bindings: &Bindings,
+    target: u64,
+    look: Look,
+) -> Result<Option<Parted>, ShapeError> {
+    let mut best: Option<Parted> = None;
+    for round in 0..ROUNDS {
+        let look = if round == 0 { look } else { Look { in_place: look.in_place, deep: false } };
+        let start = best.as_ref().map_or(source, |best| &best.rewritten);
+        let Some(mut next) = in_parts(start, bindings, target, look)? else { break };
+        next.ways =
+            best.map_or_else(Vec::new, |best| best.ways).into_iter().chain(next.ways).collect();
+        best = Some(next);
+    }
+    Ok(best)
+}
+
+/// Points with less memory than one that is given, at the same arithmetic.
 pub(crate) fn points(
     from: &Point,
     bindings: &Bindings,
@@ -66,17 +118,19 @@ pub(crate) fn points(
     planned: impl Fn(Rewritten, Vec<Applied>) -> Result<Point, FitError>,
 ) -> Result<Vec<Point>, FitError> {
     let mut points: Vec<Point> = Vec::new();
-    for _ in 0..ROUNDS {
+    let mut known: Vec<(u64, usize)> = Vec::new();
+    for (in_place, deep) in [(false, false), (true, false), (true, true)] {
         if pulse().is_break() {
             break;
         }
-        let start = points.last().unwrap_or(from);
-        let Some((parted, new)) = in_parts(&start.rewritten, bindings, 0)? else { break };
-        let point = planned(parted, [&start.ways[..], &new[..]].concat())?;
-        if point.arena_bytes >= start.arena_bytes {
-            break;
+        let look = Look { in_place, deep };
+        let found = in_parts_of_parts(&from.rewritten, bindings, 0, look)?;
+        let Some(Parted { rewritten, ways, peak }) = found else { continue };
+        let size = (peak, rewritten.model.body.nodes.len());
+        if !known.contains(&size) {
+            known.push(size);
+            points.push(planned(rewritten, [&from.ways[..], &ways[..]].concat())?);
         }
-        points.push(point);
     }
     Ok(points)
 }
@@ -91,7 +145,7 @@ fn told(region: &Region, parts: u64, rewritten: &Rewritten) -> Applied {
 }
 
 /// Whether every node stands behind those that make what it reads.
-fn is_in_order(model: &Model) -> bool {
+pub(crate) fn is_in_order(model: &Model) -> bool {
     let mut is_there = vec![true; model.tensors.len()];
     let made = model.body.nodes.iter().flat_map(|node| node.outputs.iter().flatten());
     made.for_each(|id| is_there[id.index()] = false);
@@ -103,7 +157,7 @@ fn is_in_order(model: &Model) -> bool {
 }
 
 /// How many bytes a tensor has, if its shape is known.
-fn bytes(fact: &Fact) -> Option<u64> {
+pub(crate) fn bytes(fact: &Fact) -> Option<u64> {
     let dims = fact.shape.as_ref()?.known()?;
     let count = dims.iter().try_fold(1u64, |product, dim| product.checked_mul(*dim))?;
     fact.dtype?.bytes(count)

@@ -13,6 +13,7 @@ use std::ops::Range;
 use plimsoll_model::TensorId;
 
 use super::needs::{Need, Shapes};
+use super::storage::roots;
 
 /// Nodes that are computed in parts.
 #[derive(Clone, Debug)]
@@ -31,15 +32,17 @@ pub(super) struct Region {
 pub(super) struct Network<'a> {
     pub(super) shapes: &'a Shapes<'a>,
     /// By tensor; nothing for what is static or comes from outside.
-    pub(super) bytes: Vec<u64>,
+    pub(super) sizes: Vec<u64>,
+    /// By tensor, the one whose bytes it lies in.
+    pub(super) roots: Vec<TensorId>,
     pub(super) maker: Vec<Option<usize>>,
     pub(super) readers: Vec<Vec<usize>>,
     pub(super) is_output: Vec<bool>,
 }
 
 impl<'a> Network<'a> {
-    /// `bytes` is by tensor.
-    pub(super) fn new(shapes: &'a Shapes<'a>, mut bytes: Vec<u64>) -> Self {
+    /// `sizes` is by tensor.
+    pub(super) fn new(shapes: &'a Shapes<'a>, mut sizes: Vec<u64>) -> Self {
         let nodes = &shapes.model.body.nodes;
         let count = shapes.model.tensors.len();
         let (mut maker, mut readers) = (vec![None; count], vec![Vec::new(); count]);
@@ -51,12 +54,19 @@ impl<'a> Network<'a> {
                 }
             }
         }
-        for (bytes, maker) in bytes.iter_mut().zip(&maker) {
-            *bytes = maker.map_or(0, |_| *bytes);
+        for (size, maker) in sizes.iter_mut().zip(&maker) {
+            *size = maker.map_or(0, |_| *size);
         }
         let mut is_output = vec![false; count];
         shapes.model.body.outputs.iter().for_each(|id| is_output[id.index()] = true);
-        Network { shapes, bytes, maker, readers, is_output }
+        let is_made: Vec<bool> = sizes.iter().map(|size| *size > 0).collect();
+        let roots = roots(shapes, &is_output, &is_made);
+        Network { shapes, sizes, roots, maker, readers, is_output }
+    }
+
+    /// How many bytes a tensor has of its own.
+    pub(super) fn bytes(&self, id: TensorId) -> u64 {
+        if self.roots[id.index()] == id { self.sizes[id.index()] } else { 0 }
     }
 
     /// What is made by a node.

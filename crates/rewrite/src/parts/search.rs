@@ -8,12 +8,13 @@
 //! Cost: a region is grown for every range of at most [`MOST_APART`] cuts, and every axis of its largest tensor, that
 //! can still be better than what is known. All is counted in nodes.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
 
 use plimsoll_model::TensorId;
 
-use super::peak::Lives;
+use super::peak::{Lives, Look};
 use super::region::{Network, Region};
 
 /// The most cuts that a range goes over.
@@ -25,8 +26,8 @@ const MOST_NODES: usize = 240;
 /// In how many parts a region is computed.
 const PARTS: [u64; 11] = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
 
-/// Units that an axis is cut into beside its elements.
-const UNITS: [u64; 5] = [16, 12, 8, 7, 4];
+/// In how many ways an axis is cut into units at most.
+const MOST_UNITS: usize = 4;
 
 /// What was found.
 pub(super) struct Found {
@@ -56,8 +57,8 @@ struct Search<'a> {
 }
 
 /// Finds the regions that bring a model down to a target, or as near to it as can be.
-pub(super) fn regions(network: &Network<'_>, target: u64, work: &mut u64) -> Found {
-    let lives = Lives::new(network);
+pub(super) fn regions(network: &Network<'_>, target: u64, look: Look, work: &mut u64) -> Found {
+    let lives = Lives::new(network, look);
     let count = network.shapes.model.body.nodes.len();
     let before = lives.plain(&(0..count));
     let cuts = cuts(&lives.alive);
@@ -123,13 +124,18 @@ impl Search<'_> {
     fn seeds(&self, range: &Range<usize>) -> Vec<(TensorId, usize, u64)> {
         let network = self.lives.network;
         let made = range.clone().flat_map(|node| network.made(node));
-        let largest = made.max_by_key(|id| (network.bytes[id.index()], std::cmp::Reverse(*id)));
+        let largest = made.max_by_key(|id| (network.sizes[id.index()], std::cmp::Reverse(*id)));
         let Some((seed, dims)) = largest.and_then(|id| Some((id, network.shapes.dims(id)?))) else {
             return Vec::new();
         };
+        // Heads that an axis is cut into later on, windows that it came from.
+        let others = range.clone().flat_map(|node| network.made(node));
+        let others = others.filter_map(|id| network.shapes.dims(id)).flatten().copied();
+        let others: BTreeSet<u64> = others.filter(|other| *other > 1).collect();
         let mut seeds = Vec::new();
         for (axis, length) in dims.iter().enumerate().filter(|(_, length)| **length > 1) {
-            let coarse = UNITS.into_iter().find(|units| length > units && length % units == 0);
+            let divides = |units: &&u64| *units < length && length.is_multiple_of(**units);
+            let coarse = others.iter().rev().filter(divides).copied().take(MOST_UNITS - 1);
             let units = std::iter::once(*length).chain(coarse);
             seeds.extend(units.map(|units| (seed, axis, units)));
         }

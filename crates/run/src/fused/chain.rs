@@ -9,12 +9,16 @@ use std::collections::BTreeMap;
 
 use plimsoll_graph::Dtype;
 use plimsoll_kernels::binary::Binary as Pair;
-use plimsoll_kernels::chain::{Access, Arg, MOST_OPERANDS, MOST_REGISTERS, Op, Step};
+use plimsoll_kernels::chain::{Access, Arg, MOST_OPERANDS, MOST_REGISTERS, Op, Step, To};
+use plimsoll_kernels::reduce;
 use plimsoll_kernels::unary::Unary as Function;
 use plimsoll_kernels::{Broadcast, math};
-use plimsoll_model::{BatchNorm, Binary, ModelNode, Operator, TensorId, Unary, Variadic};
+use plimsoll_model::{
+    BatchNorm, Binary, ModelNode, Operator, Reduction, TensorId, Unary, Variadic,
+};
 
 use super::On;
+use super::spelled::shorten;
 use crate::compiled::{Compiled, HELD, Source};
 use crate::functions::real_function;
 use crate::kernel::Lack;
@@ -26,11 +30,24 @@ pub(crate) fn compile(
     nodes: &[usize],
     sums: Option<TensorId>,
 ) -> Result<Compiled, Lack> {
+    compile_rows(on, nodes, sums, None)
+}
+
+/// The same for functions of rows of so many elements.
+pub(crate) fn compile_rows(
+    on: &On<'_>,
+    nodes: &[usize],
+    sums: Option<TensorId>,
+    row: Option<usize>,
+) -> Result<Compiled, Lack> {
     let mut compiler = Compiler {
         on,
         made: BTreeMap::new(),
         uses: BTreeMap::new(),
         free: (0..MOST_REGISTERS).rev().filter(|register| *register != HELD).collect(),
+        free_ones: (0..MOST_REGISTERS).rev().collect(),
+        row,
+        makes_one: false,
         result: Compiled { registers: 1, ..Compiled::default() },
     };
     if let Some(sums) = sums {
@@ -54,8 +71,13 @@ struct Compiler<'a> {
     made: BTreeMap<TensorId, Arg>,
     /// How often tensors are still read.
     uses: BTreeMap<TensorId, usize>,
-    /// Registers that hold nothing.
+    /// Registers that hold nothing, and numbers of rows that are nothing.
     free: Vec<usize>,
+    free_ones: Vec<usize>,
+    /// How many elements a row has, if rows are gone over.
+    row: Option<usize>,
+    /// Whether the node that is compiled makes one number for each row.
+    makes_one: bool,
     result: Compiled,
 }
 
@@ -65,6 +87,8 @@ impl Compiler<'_> {
         if self.on.dtype(output)? != Dtype::F32 {
             return Err("no chain of elements but f32".to_owned());
         }
+        let is_row = |row: usize| Ok::<_, Lack>(self.on.dims(output)?.last() == Some(&row));
+        self.makes_one = !self.row.map_or(Ok(true), is_row)?;
         let made = self.function(node, output)?;
         for input in node.inputs.iter().flatten() {
             let left = self.uses.entry(*input).or_default();
@@ -72,14 +96,12 @@ impl Compiler<'_> {
             let is_dead = *left == 0;
             let held = self.made.get(input).copied();
             // What has another name is alive under that.
-            if let (true, Some(Arg::Register(register))) = (is_dead, held)
-                && made != Arg::Register(register)
-            {
-                self.free.push(register);
+            if let (true, Some(held)) = (is_dead, held.filter(|held| *held != made)) {
+                self.release(held);
             }
         }
-        if let Arg::Register(register) = made {
-            let shared = self.made.iter().filter(|(_, arg)| **arg == Arg::Register(register));
+        if matches!(made, Arg::Register(_) | Arg::One(_)) {
+            let shared = self.made.iter().filter(|(_, arg)| **arg == made);
             let names: Vec<TensorId> = shared.map(|(id, _)| *id).collect();
             names.into_iter().for_each(|name| {
                 self.made.remove(&name);
@@ -102,6 +124,10 @@ impl Compiler<'_> {
                 let (least, most) = (limit(1)?, limit(2)?);
                 self.clamp(x, least, most)
             }
+            Operator::Reduce(reduce) if self.makes_one => {
+                let x = self.arg(node, 0, node.inputs[0].unwrap_or(output))?;
+                self.step(Op::Reduce(reduction(reduce.function)?), [x, x, x])
+            }
             Operator::BatchNorm(norm) => self.batch_norm(node, output, *norm),
             Operator::Cast { .. }
             | Operator::CastLike(_)
@@ -121,7 +147,7 @@ impl Compiler<'_> {
         let input = node.inputs.first().copied().flatten();
         let last = input.is_some_and(|input| self.uses.get(&input) == Some(&1));
         match x {
-            Arg::Register(_) if last => Ok(x),
+            Arg::Register(_) | Arg::One(_) if last => Ok(x),
             _ => self.step(Op::Unary(Function::Identity), [x, x, x]),
         }
     }
@@ -224,13 +250,12 @@ impl Compiler<'_> {
         let mut dims = vec![1; to.len()];
         *dims.get_mut(1).ok_or("no channels")? = factors.len();
         let mut channels = |numbers: Vec<f32>| {
-            let register = self.register()?;
             let shape = Broadcast::new(&to, [&dims]);
+            let register = self.gathered();
             self.operand(Source::Numbers(numbers), Access::Broadcast(shape, register))
         };
         let (factors, summands) = (channels(factors)?, channels(summands)?);
-        let scaled = self.pair(Pair::Mul, x, factors)?;
-        self.then(Pair::Add, scaled, summands)
+        self.step(Op::Affine, [x, factors, summands])
     }
 
     fn pair(&mut self, function: Pair, a: Arg, b: Arg) -> Result<Arg, Lack> {
@@ -245,14 +270,21 @@ impl Compiler<'_> {
     }
 
     fn release(&mut self, arg: Arg) {
-        if let Arg::Register(register) = arg {
-            self.free.push(register);
+        match arg {
+            Arg::Register(register) => self.free.push(register),
+            Arg::One(one) => self.free_ones.push(one),
+            Arg::Operand(_) | Arg::Number(_) => {}
         }
     }
 
     fn step(&mut self, op: Op, args: [Arg; 3]) -> Result<Arg, Lack> {
+        if self.makes_one {
+            let to = self.free_ones.pop().ok_or("no chain that holds so much")?;
+            self.result.steps.push(Step { op, args, to: To::One(to) });
+            return Ok(Arg::One(to));
+        }
         let to = self.register()?;
-        self.result.steps.push(Step { op, args, to });
+        self.result.steps.push(Step { op, args, to: To::Register(to) });
         Ok(Arg::Register(to))
     }
 
@@ -260,6 +292,13 @@ impl Compiler<'_> {
         let register = self.free.pop().ok_or("no chain that holds so much")?;
         self.result.registers = self.result.registers.max(register + 1);
         Ok(register)
+    }
+
+    /// A register for an operand that is gathered before the first step. They are counted apart, and come behind
+    /// those of steps in the end.
+    fn gathered(&mut self) -> usize {
+        let is_broadcast = |access: &&Access| matches!(access, Access::Broadcast(..));
+        self.result.accesses.iter().filter(is_broadcast).count()
     }
 
     /// An exponent, or any other second operand.
@@ -283,6 +322,9 @@ impl Compiler<'_> {
             return Ok(Arg::Number(number));
         }
         let (dims, to) = (self.on.dims(id)?, self.on.dims(output)?);
+        if self.row.is_some_and(|row| to.last() != Some(&row)) {
+            return Err("no chain that reads numbers of rows".to_owned());
+        }
         if dims.iter().product::<usize>() == to.iter().product::<usize>() {
             return self.operand(Source::Tensor(id), Access::Aligned);
         }
@@ -295,7 +337,7 @@ impl Compiler<'_> {
         if let Some(known) = known {
             return Ok(Arg::Operand(known));
         }
-        let register = self.register()?;
+        let register = self.gathered();
         self.operand(source, Access::Broadcast(shape, register))
     }
 
@@ -318,11 +360,39 @@ impl Compiler<'_> {
         let last = nodes.last().and_then(|last| self.on.node(*last).outputs.first().copied());
         let made = last.flatten().and_then(|output| self.made.get(&output).copied());
         let made = made.ok_or("a chain makes nothing")?;
-        let is_last = self.result.steps.last().is_some_and(|step| Arg::Register(step.to) == made);
+        let is_last = self.result.steps.last().is_some_and(|step| match step.to {
+            To::Register(at) => Arg::Register(at) == made,
+            To::One(_) => false,
+        });
         if !is_last {
             self.step(Op::Unary(Function::Identity), [made, made, made])?;
         }
+        shorten(&mut self.result.steps);
+        let (steps, gathered) = (self.result.registers, self.gathered());
+        self.result.registers = steps + gathered;
+        if self.result.registers > MOST_REGISTERS {
+            return Err("no chain that holds so much".to_owned());
+        }
+        for access in &mut self.result.accesses {
+            if let Access::Broadcast(_, register) = access {
+                *register += steps;
+            }
+        }
         Ok(self.result)
+    }
+}
+
+fn reduction(function: Reduction) -> Result<reduce::Reduction, Lack> {
+    match function {
+        Reduction::Max => Ok(reduce::Reduction::Max),
+        Reduction::Min => Ok(reduce::Reduction::Min),
+        Reduction::Sum => Ok(reduce::Reduction::Sum),
+        Reduction::Mean => Ok(reduce::Reduction::Mean),
+        Reduction::SumSquare => Ok(reduce::Reduction::SumSquare),
+        Reduction::L1 => Ok(reduce::Reduction::L1),
+        Reduction::Product | Reduction::L2 | Reduction::LogSum | Reduction::LogSumExp => {
+            Err("no chain with such a reduction".to_owned())
+        }
     }
 }
 

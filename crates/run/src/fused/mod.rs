@@ -5,8 +5,12 @@
 //! stages. *Prepared* it is known which kernel it is, what scratch that needs and which operands the output may
 //! take over, all from shapes alone; *built* its weights are packed.
 
+mod attention;
 mod chain;
 mod product;
+mod rows;
+mod spelled;
+mod view;
 
 use std::collections::BTreeMap;
 
@@ -21,6 +25,7 @@ use self::chain::{channel_numbers, compile};
 use crate::at::At;
 use crate::constants::Constants;
 use crate::kernel::{Built, Call, Lack};
+use crate::split::Threads;
 
 /// A model with what is known of it before anything runs.
 #[derive(Clone, Copy)]
@@ -29,6 +34,7 @@ pub(crate) struct On<'a> {
     pub(crate) facts: &'a [Fact],
     pub(crate) constants: &'a Constants<'a>,
     pub(crate) level: Level,
+    pub(crate) threads: &'a Threads,
 }
 
 impl<'a> On<'a> {
@@ -37,8 +43,8 @@ impl<'a> On<'a> {
     }
 
     fn at(&self, node: usize) -> At<'a> {
-        let On { facts, constants, level, .. } = *self;
-        At { node: self.node(node), facts, constants, level, wider: None }
+        let On { facts, constants, level, threads, .. } = *self;
+        At { node: self.node(node), facts, constants, level, threads, wider: None }
     }
 
     fn dtype(&self, id: TensorId) -> Result<Dtype, Lack> {
@@ -142,8 +148,9 @@ fn prepared<'a>(
 ) -> Result<Prepared<'a>, Lack> {
     match may.form {
         Form::Chain => whole_chain(on, step, may),
+        Form::Rows { len } => rows::prepared(on, step, may, len),
         Form::Product { core } => product::prepared(on, fusing, step, may, core),
-        Form::Attention { .. } => Err("no kernel".to_owned()),
+        Form::Attention { scores, values } => attention::prepared(on, step, may, (scores, values)),
     }
 }
 
