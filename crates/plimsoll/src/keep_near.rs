@@ -113,16 +113,22 @@ impl<'a> Keeping<'a> {
             return;
         }
         self.tries -= 1;
-        group.iter().for_each(|index| self.kept[*index] = true);
+        self.mark(group, true);
         if let Some(packed) = self.packed() {
             self.best = Some(packed);
             return;
         }
-        group.iter().for_each(|index| self.kept[*index] = false);
+        self.mark(group, false);
         if group.len() > 1 {
             let (first, second) = group.split_at(group.len() / 2);
             self.keep(first);
             self.keep(second);
+        }
+    }
+
+    fn mark(&mut self, group: &[usize], is_kept: bool) {
+        for index in group {
+            self.kept[*index] = is_kept;
         }
     }
 
