@@ -189,7 +189,9 @@ impl Attention {
         };
         hand_out(Stage::Products, row);
         if self.softcap != 0.0 {
-            row.iter_mut().for_each(|s| *s = self.softcap * math::tanh(*s / self.softcap));
+            for score in row.iter_mut() {
+                *score = self.softcap * math::tanh(*score / self.softcap);
+            }
         }
         hand_out(Stage::Capped, row);
         let length = operands.lengths.map_or(i64::MAX, |lengths| lengths[b]);

@@ -15,7 +15,7 @@ pub const MOST_LABELS: usize = 2 * MAX_RANK;
 pub fn einsum<'a, T: Number + 'a>(
     labels: &[usize],
     kept: usize,
-    operands: impl Iterator<Item = (&'a [T], &'a [usize])> + Clone,
+    operands: &(impl Iterator<Item = (&'a [T], &'a [usize])> + Clone),
     y: &mut [T],
 ) {
     assert!(labels.len() <= MOST_LABELS, "at most {MOST_LABELS} labels");
@@ -57,11 +57,11 @@ mod tests {
         let mut y = [0.0; 4];
         // ij,jk->ik: labels i, k, j.
         let operands = [(&a[..], &[2, 0, 1][..]), (&b[..], &[0, 1, 2][..])];
-        einsum(&[2, 2, 2], 2, operands.iter().copied(), &mut y);
+        einsum(&[2, 2, 2], 2, &operands.iter().copied(), &mut y);
         assert_eq!(y, [19.0, 22.0, 43.0, 50.0]);
         // ii->i.
         let mut y = [0.0; 2];
-        einsum(&[2], 1, [(&a[..], &[3][..])].iter().copied(), &mut y);
+        einsum(&[2], 1, &[(&a[..], &[3][..])].iter().copied(), &mut y);
         assert_eq!(y, [1.0, 4.0]);
     }
 }

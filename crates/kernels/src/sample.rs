@@ -85,7 +85,7 @@ impl GridSample {
         };
         let long = len as f32;
         let place = if self.align_corners {
-            (n + 1.0) / 2.0 * (long - 1.0)
+            f32::midpoint(n, 1.0) * (long - 1.0)
         } else {
             ((n + 1.0) * long - 1.0) / 2.0
         };

@@ -220,6 +220,7 @@ impl<'a> Prepared<'a> {
     }
 
     /// The fused steps, the plan with these, and its values.
+    #[allow(clippy::type_complexity, reason = "three parts of one answer")]
     fn fused(
         &self,
         kernels: &Kernels<'_>,

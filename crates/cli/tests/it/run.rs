@@ -96,8 +96,8 @@ fn state_goes_from_run_to_run() {
         let given = ["-q", "net.onnx", "--input", "x=x.raw", "-o", "out.npz"];
         let mut state = "s.raw";
         for _ in 0..3 {
-            let given_state = format!("s={state}");
-            let by_hand = [&given[..], &["--input", &given_state]].concat();
+            let state_of = format!("s={state}");
+            let by_hand = [&given[..], &["--input", &state_of]].concat();
             assert_eq!(told(&plimsoll(&folder, &by_hand)), (Some(0), String::new()));
             fs::rename(folder.join("out.npz"), folder.join("last.npz")).unwrap();
             state = "last.npz";
@@ -132,9 +132,10 @@ fn any_size_of_a_range_runs_in_one_arena() {
     let arena = |text: &str| text.lines().find(|line| line.contains("arena")).unwrap().to_owned();
     let mut arenas = Vec::new();
     for size in ["1", "5", "8"] {
-        let exact = ["-q", "net.onnx", "--dim", &format!("n={size}"), "-o", "out.npz"];
+        let size = format!("n={size}");
+        let exact = ["-q", "net.onnx", "--dim", &size, "-o", "out.npz"];
         assert_eq!(told(&plimsoll(&folder, &exact)), (Some(0), String::new()));
-        let range = ["net.onnx", "--dim", "n=1..8", "--at", &format!("n={size}"), "--check"];
+        let range = ["net.onnx", "--dim", "n=1..8", "--at", &size, "--check"];
         let same = ["--expect", "out.npz", "--tolerance", "1e-6"];
         let (status, text) = told(&plimsoll(&folder, &[&range[..], &same].concat()));
         assert_eq!(status, Some(0), "{text}");

@@ -13,7 +13,7 @@ pub(super) fn einsum(at: &At<'_>, equation: &str) -> Result<Built, Lack> {
         let y = io.write::<T>(0);
         let io = &*io;
         let operands = strides.iter().enumerate().map(|(i, strides)| (io.read::<T>(i), &strides[..]));
-        einsum::einsum(&lens, kept, operands, y);
+        einsum::einsum(&lens, kept, &operands, y);
         Ok(())
     })))
 }

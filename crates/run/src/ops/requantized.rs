@@ -174,7 +174,9 @@ pub(super) fn unary(at: &At<'_>, function: Unary) -> Result<Built, Lack> {
         if !in_place {
             y.copy_from_slice(io.read(0));
         }
-        y.iter_mut().for_each(|y| table[usize::from(*y)].write(std::slice::from_mut(y)));
+        for y in y.iter_mut() {
+            table[usize::from(*y)].write(std::slice::from_mut(y));
+        }
         Ok(())
     })))
 }
