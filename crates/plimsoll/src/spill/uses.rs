@@ -75,7 +75,8 @@ pub(super) fn used(
     }
     for step in &validated.schedule {
         let block = validated.program.block(*step).is_some();
-        let musts = validated.overwrites.row(step.index()).iter().filter(|overwrite| overwrite.must);
+        let musts =
+            validated.overwrites.row(step.index()).iter().filter(|overwrite| overwrite.must);
         let bound: Vec<ValueId> = musts.flat_map(|o| [o.output, o.input]).collect();
         let inside = validated.touches_of(*step).iter().filter(|_| block).map(|touch| touch.value);
         for value in bound.into_iter().chain(inside) {
