@@ -349,76 +349,103 @@ fn run_in_two(args: &Args, banks: &SpillBanks) -> Result<Answer> {
         bail!("--bank: what two memories take is told as text, JSON and a model");
     }
     let source = Source::or_sample(args.model.as_deref());
-    let planning = args.planning();
-    let Some(options) = planning.choices.resolve()? else { return Ok(Answer::Yes) };
-    let lowering = planning.how_to_read.resolve()?;
-    let (model, file, bindings) = lowering.model(&source)?;
-    let mut fitting = FitOptions::new(Goal::Frontier);
-    (fitting.options, fitting.lowering) = (options, lowering.options());
-    fitting.work = args.work.unwrap_or(fitting.work);
-    fitting.fast_bytes = Some(banks.capacity);
     let mut clock = args.packing.start_clock();
-    let mut stopped = false;
-    let mut pulse = || {
-        stopped |= clock.tick(|| "trying other ways to compute it".to_owned()).is_break();
-        if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    let Some(found) = args.try_in_two(&source, banks, &mut clock)? else { return Ok(Answer::Yes) };
+    let origin = source.origin();
+    let report = TwoMemoriesReport {
+        source: &origin,
+        banks,
+        source_multiply_adds: found.frontier.source_multiply_adds,
+        chosen: two_memories::best(&found.tried),
+        tried: found.tried,
+        stopped: found.stopped,
     };
-    let blame = |error: FitError| blamed(&error, &source);
-    let frontier = fit(&model, &bindings, &fitting, &mut pulse).map_err(blame)?;
-    let most = args.most_arithmetic.unwrap_or(f64::INFINITY);
-    let points =
-        frontier.narrow.iter().chain(frontier.points.iter().filter(|p| !p.ways.is_empty()));
-    let points: Vec<&Point> =
-        points.filter(|point| frontier.extra_percent(point) <= most).collect();
-    let mut tried = Vec::new();
-    for point in &points {
-        let two = in_two_memories(point, &bindings, &fitting, banks, &mut pulse);
-        let outcome = two.map_err(blame)?;
-        let outcome = outcome.map(|two| two_memories::in_two(two.moved, &two.plan));
-        tried.push(Tried {
-            arena_bytes: point.arena_bytes,
-            multiply_adds: point.multiply_adds,
-            nodes: point.rewritten.model.body.nodes.len(),
-            outcome: outcome.map_err(|error| error.to_string()),
-        });
-    }
-    let chosen = two_memories::best(&tried);
-    let (origin, source_multiply_adds) = (source.origin(), frontier.source_multiply_adds);
-    let report =
-        TwoMemoriesReport { source: &origin, banks, source_multiply_adds, tried, chosen, stopped };
+    let chosen = report.chosen.map(|chosen| &found.points[chosen]);
     // The model first: the plan is one of its file.
-    let mut planned = Some(source.clone());
-    if let Some(point) = chosen.map(|chosen| points[chosen]) {
-        for output in outputs.iter().filter(|output| output.format == Format::Onnx) {
-            write(output, &file, point, &source)?;
-        }
-        if !point.ways.is_empty() {
-            let mut models = outputs.iter().filter(|output| output.format == Format::Onnx);
-            planned = models.find_map(|output| output.path().map(Source::named));
-        }
+    let models = || outputs.iter().filter(|output| output.format == Format::Onnx);
+    if let Some(point) = chosen {
+        models().try_for_each(|output| write(output, &found.file, point, &source))?;
     }
     for output in outputs.iter() {
-        match output.format {
-            Format::Json if chosen.is_some() => {
-                let Some(planned) = planned.clone() else {
+        match (output.format, chosen) {
+            (Format::Json, Some(point)) => {
+                let planned = if point.ways.is_empty() {
+                    Some(source.clone())
+                } else {
+                    models().find_map(|output| output.path().map(Source::named))
+                };
+                let Some(planned) = planned else {
                     bail!(
                         "the plan is one of the rewritten model: write that too, with -o small.onnx"
                     );
                 };
-                let text = two_memories::plan_file(&planning, planned, banks, &mut clock)?;
+                let text = two_memories::plan_file(&args.planning(), planned, banks, &mut clock)?;
                 output.write(|out| out.write_all(text.as_bytes()))?;
             }
-            Format::Text => output.write(|out| report.write_text(out))?,
-            Format::Json | Format::Onnx | Format::Html | Format::Svg => {}
+            (Format::Text, _) => output.write(|out| report.write_text(out))?,
+            _ => {}
         }
     }
     drop(clock);
     if outputs.iter().all(|output| output.path().is_some()) && !output::is_quiet() {
         output::to_stdout(true, |out| report.write_text(out))?;
     }
-    if chosen.is_none() {
-        outputs.note(&format!("{source}: does not fit: {}", report.refusal()));
-        return Ok(Answer::No);
+    if chosen.is_some() {
+        return Ok(Answer::Yes);
     }
-    Ok(Answer::Yes)
+    outputs.note(&format!("{source}: does not fit: {}", report.refusal()));
+    Ok(Answer::No)
+}
+
+/// Models that were planned in two memories.
+struct InBoth {
+    file: OnnxFile,
+    frontier: Frontier,
+    points: Vec<Point>,
+    /// By point, what came of it.
+    tried: Vec<Tried>,
+    stopped: bool,
+}
+
+impl Args {
+    /// Plans all that is found for a model in two memories.
+    fn try_in_two(
+        &self,
+        source: &Source,
+        banks: &SpillBanks,
+        clock: &mut Clock,
+    ) -> Result<Option<InBoth>> {
+        let planning = self.planning();
+        let Some(options) = planning.choices.resolve()? else { return Ok(None) };
+        let lowering = planning.how_to_read.resolve()?;
+        let (model, file, bindings) = lowering.model(source)?;
+        let mut fitting = FitOptions::new(Goal::Frontier);
+        (fitting.options, fitting.lowering) = (options, lowering.options());
+        fitting.work = self.work.unwrap_or(fitting.work);
+        fitting.fast_bytes = Some(banks.capacity);
+        let mut stopped = false;
+        let mut pulse = || {
+            stopped |= clock.tick(|| "trying other ways to compute it".to_owned()).is_break();
+            if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let blame = |error: FitError| blamed(&error, source);
+        let frontier = fit(&model, &bindings, &fitting, &mut pulse).map_err(blame)?;
+        let most = self.most_arithmetic.unwrap_or(f64::INFINITY);
+        let flowing = frontier.points.iter().filter(|point| !point.ways.is_empty());
+        let points = frontier.narrow.iter().chain(flowing).cloned();
+        let points: Vec<Point> =
+            points.filter(|point| frontier.extra_percent(point) <= most).collect();
+        let mut tried = Vec::new();
+        for point in &points {
+            let two = in_two_memories(point, &bindings, &fitting, banks, &mut pulse);
+            let outcome = two.map_err(blame)?.map_err(|error| error.to_string());
+            tried.push(Tried {
+                arena_bytes: point.arena_bytes,
+                multiply_adds: point.multiply_adds,
+                nodes: point.rewritten.model.body.nodes.len(),
+                outcome: outcome.map(|two| two_memories::in_two(two.moved, &two.plan)),
+            });
+        }
+        Ok(Some(InBoth { file, frontier, points, tried, stopped }))
+    }
 }

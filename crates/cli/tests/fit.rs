@@ -168,3 +168,56 @@ fn what_is_no_onnx_model_cannot_be_fitted() {
         "plimsoll: encoder.onnx: symbol `seq` is not bound: it is axis 0 of input `x` (say it with --dim NAME=N)\n"
     );
 }
+
+#[test]
+fn two_memories_have_a_plan_with_copies_that_is_verified_from_its_files() {
+    let folder = folder("two");
+    let fit = ["fit", "sample.onnx", "--bank", "fast=10KiB", "--bank", "slow"];
+    let text = told(&folder, &[&fit[..], &["-o", "two.onnx", "-o", "two.json"]].concat(), 0);
+    assert!(text.contains("\nfits: a run moves "), "{text}");
+    let read = || -> Value {
+        serde_json::from_slice(&fs::read(folder.join("two.json")).unwrap()).unwrap()
+    };
+    let plan = read();
+    let (moved, count) = (&plan["moved"], |key: &str| plan["moved"][key].as_u64().unwrap());
+    assert_eq!(count("bytes"), count("out_bytes") + count("back_bytes"), "{moved}");
+    assert!(count("bytes") > 0 && plan["banks"][0]["bytes"].as_u64().unwrap() <= 10240, "{moved}");
+    let copies = plan["schedule"].as_array().unwrap().iter();
+    let copies = copies.filter(|step| {
+        let name = step.as_str().unwrap();
+        name.ends_with(".out") || name.contains(".back.")
+    });
+    assert_eq!(copies.count() as u64, count("out_copies") + count("back_copies"));
+    assert!(told(&folder, &["verify", "two.onnx", "two.json"], 0).starts_with("valid: "));
+    run_both(&folder, "sample.onnx", "two.onnx", &[]);
+    // A plan whose fast memory is smaller than what it uses, and one that lets something leave which cannot.
+    let mut wrong = read();
+    wrong["options"]["banks"][0]["capacity"] = 64.into();
+    fs::write(folder.join("wrong.json"), wrong.to_string()).unwrap();
+    let text = told(&folder, &["verify", "two.onnx", "wrong.json"], 1);
+    assert!(text.contains("and may have 64"), "{text}");
+    wrong["options"]["spilled"]["leaves"][0]["value"] = 999_999.into();
+    fs::write(folder.join("wrong.json"), wrong.to_string()).unwrap();
+    let text = told(&folder, &["verify", "two.onnx", "wrong.json"], 2);
+    assert!(text.contains("options.spilled: "), "{text}");
+}
+
+#[test]
+fn what_has_room_in_the_fast_memory_moves_nothing() {
+    let folder = folder("room");
+    let fit = ["fit", "sample.onnx", "--bank", "fast=80KiB", "--bank", "slow", "--work", "0"];
+    assert_eq!(told(&folder, &[&fit[..], &["-q", "-o", "two.json"]].concat(), 0), "");
+    let plan: Value = serde_json::from_slice(&fs::read(folder.join("two.json")).unwrap()).unwrap();
+    assert_eq!((&plan["moved"]["bytes"], &plan["banks"][0]["bytes"]), (&0.into(), &81920.into()));
+    assert!(told(&folder, &["verify", "sample.onnx", "two.json"], 0).starts_with("valid: "));
+    let text = told(&folder, &["fit", "--bank", "fast=64", "--bank", "slow", "--work", "0"], 1);
+    assert!(text.contains("bytes at once, where the fast memory has 64"), "{text}");
+    for banks in [&["fast=1K"][..], &["fast", "slow"], &["fast=1K", "slow=1K"], &["a=1K", "a"]] {
+        let banks = banks.iter().flat_map(|bank| ["--bank", bank]);
+        let text = told(&folder, &["fit"].into_iter().chain(banks).collect::<Vec<_>>(), 2);
+        assert!(
+            text.starts_with("plimsoll: --bank: expected a fast memory with its size"),
+            "{text}"
+        );
+    }
+}

@@ -47,6 +47,7 @@ pub fn fit(
         let inferred = infer(&variant.model, bindings)?;
         let Inferred { facts, statics, order, .. } = &inferred;
         let along = Along::new(&variant.model, facts, statics, order);
+        let mut is_first = true;
         for recipe in recipes(&along, pulse) {
             if pulse().is_break() || !take(&mut work) {
                 return Ok(frontier);
@@ -54,9 +55,10 @@ pub fn fit(
             let rewritten = flow(&along, &recipe).traced_through(&variant);
             let ways = applied(&recipe, &variant);
             frontier.add(planned(rewritten, bindings, options, ways)?);
-            for recipe in
-                options.fast_bytes.iter().flat_map(|bytes| narrow(&along, &recipe, *bytes))
-            {
+            // The first recipe computes no more than the model: what is moved depends little on the others.
+            let fast_bytes = options.fast_bytes.filter(|_| is_first);
+            is_first = false;
+            for recipe in fast_bytes.iter().flat_map(|bytes| narrow(&along, &recipe, *bytes)) {
                 let rewritten = flow(&along, &recipe).traced_through(&variant);
                 let ways = applied(&recipe, &variant);
                 frontier.narrow.push(planned(rewritten, bindings, options, ways)?);

@@ -151,12 +151,7 @@ pub fn spill(
         let (leaves, proven) = chosen(program, options, banks, room)?;
         let (program, moved) = with_copies(program, options, banks, &leaves)?;
         let options = planning(options, banks);
-        // By rules at first: there are many tries.
-        let mut plan = unverified_plan(&program, &options.clone().with_work(0), pulse)?;
-        let is_near = plan.banks[0].bytes <= banks.capacity + banks.capacity / 32;
-        if plan.banks[0].bytes > banks.capacity && is_near {
-            plan = unverified_plan(&program, &options, pulse)?;
-        }
+        let mut plan = unverified_plan(&program, &options, pulse)?;
         let bytes = plan.banks[0].bytes;
         if bytes <= banks.capacity {
             plan.banks[0].capacity = Some(banks.capacity);

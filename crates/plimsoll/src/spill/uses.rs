@@ -105,7 +105,11 @@ fn of<'u>(
 fn is_held(validated: &ValidatedProgram<'_>, assignments: &[Assignment], value: ValueId) -> bool {
     let info = &validated.values[value.index()];
     let is_part = info.role != Role::Temporary && !validated.is_root(value);
-    info.storage != Storage::Arena || is_part || assignments[value.index()] == Assignment::Kept
+    // What is given stays in the slow memory for the whole run.
+    let root = validated.roots[value.index()].root;
+    let is_made = validated.values[root.index()].role == Role::Temporary;
+    let is_kept = is_made && assignments[value.index()] == Assignment::Kept;
+    info.storage != Storage::Arena || is_part || is_kept
 }
 
 impl Used {

@@ -17,7 +17,7 @@ const HEIGHT: f64 = 320.0;
 const RIGHT: f64 = 40.0;
 const BOTTOM: f64 = 56.0;
 /// The axis of arithmetic goes at least so far, in percent.
-const LEAST_PERCENT: f64 = 5.0;
+const LEAST_PERCENT: f64 = 4.0;
 /// Points nearer to each other, in pixels, have no labels of their own.
 const LEAST_DISTANCE: f64 = 18.0;
 /// How many lines cross the picture.
@@ -130,6 +130,7 @@ impl FrontierReport<'_> {
             LEFT + WIDTH,
             TOP + HEIGHT
         );
+        self.draw_source(svg);
         let mut labelled: Option<(f64, f64)> = None;
         for (index, ((x, y), point)) in places.iter().zip(&self.points).enumerate() {
             let is_last = index + 1 == places.len();
@@ -161,10 +162,29 @@ impl FrontierReport<'_> {
         }
     }
 
+    /// The model as it is, unless it is one of the points.
+    fn draw_source(&self, svg: &mut String) {
+        let arena = self.source_arena_bytes;
+        if self.points.iter().any(|point| point.arena_bytes == arena) {
+            return;
+        }
+        let _ = writeln!(
+            svg,
+            "<rect class=\"o\" x=\"{}\" y=\"{}\" width=\"8\" height=\"8\"/><text class=\"b\" x=\"{}\" y=\"{}\">as \
+             it is: {}</text>",
+            LEFT - 4.0,
+            TOP - 4.0,
+            LEFT + 10.0,
+            TOP + 18.0,
+            size::short(arena),
+        );
+    }
+
     /// How far the axis of arithmetic goes, in percent.
     fn most_percent(&self) -> f64 {
         let most = self.points.iter().map(|point| self.extra_percent(point));
-        most.fold(LEAST_PERCENT, f64::max).ceil()
+        // Whole percents at every line.
+        (most.fold(LEAST_PERCENT, f64::max) / LINES as f64).ceil() * LINES as f64
     }
 
     fn x(&self, percent: f64) -> f64 {
