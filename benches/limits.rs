@@ -4,17 +4,22 @@
 //! the work and the time (least of `--repeat N`, default 1). `-- tiny` only runs what has `tiny` in
 //! its path, `-- --effort high` works harder, `-- --work N` just so much, `-- --corpus DIR` reads the
 //! folders of another place.
+//! `-- --retold` tells every problem in other orders of its rows too, and with time backwards.
 //! `-- --ablation` instead turns each rule of the exact search off in turn: work until a capacity
 //! that fits is met, and until the optimum of small random problems is proven. `-- --carry` packs
 //! tight problems that nothing was tuned on, whose optimum is known. Every answer is checked.
+//! `-- --tight` packs tight problems of every kind and size (`-- --tight gaps --sizes 100,300 --seeds 1,3,5`), with
+//! `--algorithm search` for one way only; odd seeds unless they are given: what is tuned is tuned on even ones. `--minimalloc PROGRAM` runs that program beside us, for as
+//! much CPU time as each of our answers took (at least a second), where there are neither alignments nor windows.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use plimsoll_pack::exact::{self, Verdict};
-use plimsoll_pack::testing::{Rng, perfect};
+use plimsoll_pack::testing::tight::{Cuts, Tight, tight};
+use plimsoll_pack::testing::{Rng, perfect, permuted, reversed};
 use plimsoll_pack::{
-    Buffer, Effort, Life, Options, Problem, Status, Sweep, bound, check, csv, solve,
+    Algorithm, Buffer, Effort, Life, Options, Problem, Status, Sweep, bound, check, csv, solve,
 };
 
 struct Arguments {
@@ -24,6 +29,12 @@ struct Arguments {
     repeat: u32,
     ablation: bool,
     carry: bool,
+    retold: bool,
+    tight: bool,
+    sizes: Vec<usize>,
+    seeds: Vec<u64>,
+    minimalloc: Option<PathBuf>,
+    algorithms: Vec<Algorithm>,
     corpus: Option<PathBuf>,
 }
 
@@ -31,6 +42,9 @@ fn main() {
     let arguments = arguments();
     if arguments.carry {
         return carry(&arguments);
+    }
+    if arguments.tight {
+        return tight_problems(&arguments);
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let shared = arguments.corpus.clone().unwrap_or(root.join("../shared/corpus/problems"));
@@ -43,6 +57,9 @@ fn main() {
         shared.join("xla"),
     ] {
         read_folder(&folder, &arguments.filter, &mut problems);
+    }
+    if arguments.retold {
+        problems = problems.iter().flat_map(retold).collect();
     }
     if arguments.ablation {
         ablation(&problems);
@@ -59,6 +76,12 @@ fn arguments() -> Arguments {
         repeat: 1,
         ablation: false,
         carry: false,
+        retold: false,
+        tight: false,
+        sizes: vec![50, 100, 150, 300, 500, 1000],
+        seeds: vec![1, 3, 5, 7, 9, 11, 13, 15],
+        minimalloc: None,
+        algorithms: Vec::new(),
         corpus: None,
     };
     let mut rest = std::env::args().skip(1);
@@ -67,6 +90,14 @@ fn arguments() -> Arguments {
             "--bench" => {}
             "--ablation" => found.ablation = true,
             "--carry" => found.carry = true,
+            "--retold" => found.retold = true,
+            "--tight" => found.tight = true,
+            "--sizes" => found.sizes = numbers(rest.next()),
+            "--seeds" => found.seeds = numbers(rest.next()),
+            "--minimalloc" => found.minimalloc = rest.next().map(PathBuf::from),
+            "--algorithm" => {
+                found.algorithms.extend(rest.next().and_then(|name| Algorithm::by_name(&name)));
+            }
             "--corpus" => found.corpus = rest.next().map(PathBuf::from),
             "--work" => found.work = rest.next().and_then(|n| n.parse().ok()),
             "--repeat" => found.repeat = rest.next().and_then(|n| n.parse().ok()).unwrap_or(1),
@@ -79,6 +110,11 @@ fn arguments() -> Arguments {
         }
     }
     found
+}
+
+/// Numbers with commas between them.
+fn numbers<T: std::str::FromStr>(list: Option<String>) -> Vec<T> {
+    list.unwrap_or_default().split(',').filter_map(|n| n.parse().ok()).collect()
 }
 
 fn read_folder(folder: &Path, filter: &str, problems: &mut Vec<(String, Problem)>) {
@@ -156,6 +192,21 @@ fn easy(layers: i64) -> Problem {
     Problem::new((0..layers).map(layer).collect()).expect("valid")
 }
 
+/// The same problem, its rows in five random orders, and the same six with time backwards.
+fn retold((name, problem): &(String, Problem)) -> Vec<(String, Problem)> {
+    let mut rng = Rng::new(1);
+    let mut told = vec![(name.clone(), problem.clone())];
+    for order in 1..=5 {
+        let mut ids: Vec<_> = problem.ids().collect();
+        rng.shuffle(&mut ids);
+        told.push((format!("{name} #{order}"), permuted(problem, &ids)));
+    }
+    let backwards = |(name, problem): &(String, Problem)| (format!("{name} <"), reversed(problem));
+    let reversed: Vec<_> = told.iter().map(backwards).collect();
+    told.extend(reversed);
+    told
+}
+
 /// Rectangles cut into pieces, put together again: their height is the optimum.
 fn carry(arguments: &Arguments) {
     println!("tight problems, eight of each kind: how many are packed into their optimum");
@@ -182,6 +233,126 @@ fn carry(arguments: &Arguments) {
             "{buffers:>7}  {times:>7}  {optimal:>5}/8  {worst:>15.4}  {work:>19.1}  {seconds:>7.1}"
         );
     }
+}
+
+/// Problems of every kind and size that were cut from full rectangles.
+fn tight_problems(arguments: &Arguments) {
+    println!(
+        "cut from full rectangles, seeds {:?}; MiniMalloc has as much time as we",
+        arguments.seeds
+    );
+    println!(
+        "kind        buffers    met  mean / optimum  worst   millions  seconds  most  MiniMalloc  only it"
+    );
+    for cuts in Cuts::ALL {
+        if !cuts.to_string().contains(&arguments.filter) {
+            continue;
+        }
+        for buffers in &arguments.sizes {
+            let mut row = Row::default();
+            for seed in &arguments.seeds {
+                row.add(&tight(cuts, *buffers, *seed), arguments);
+            }
+            println!("{cuts:<10}  {buffers:>7}  {row}");
+        }
+    }
+}
+
+/// What became of some tight problems.
+#[derive(Default)]
+struct Row {
+    count: u32,
+    met: u32,
+    ratios: f64,
+    worst: f64,
+    work: u64,
+    seconds: f64,
+    most_seconds: f64,
+    /// Of how many MiniMalloc was asked, how many it met, and how many only it.
+    asked: u32,
+    minimalloc: u32,
+    only_it: u32,
+}
+
+impl Row {
+    fn add(&mut self, Tight { problem, optimum, .. }: &Tight, arguments: &Arguments) {
+        let mut options = Options::default();
+        options.effort = arguments.effort;
+        options.work = arguments.work;
+        options.algorithms.clone_from(&arguments.algorithms);
+        let start = cpu_seconds();
+        let outcome = solve(problem, &options);
+        let seconds = cpu_seconds() - start;
+        let solution = outcome.solution.as_ref().expect("nothing is fixed");
+        assert_eq!(check(problem, &solution.into()), []);
+        let ratio = outcome.arena_bytes as f64 / *optimum as f64;
+        let met = outcome.arena_bytes == *optimum;
+        self.count += 1;
+        self.met += u32::from(met);
+        self.ratios += ratio;
+        self.worst = self.worst.max(ratio);
+        self.work += outcome.work;
+        self.seconds += seconds;
+        self.most_seconds = self.most_seconds.max(seconds);
+        let simple = |b: &Buffer| b.align == 1 && b.gaps.is_empty();
+        if let Some(program) = &arguments.minimalloc
+            && problem.buffers().iter().all(simple)
+        {
+            let meets = minimalloc_meets(program, problem, *optimum, seconds.max(1.0));
+            self.asked += 1;
+            self.minimalloc += u32::from(meets);
+            self.only_it += u32::from(meets && !met);
+        }
+    }
+}
+
+impl std::fmt::Display for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let count = f64::from(self.count);
+        write!(
+            f,
+            "{:>2}/{:<2}  {:>14.5}  {:>6.4}  {:>7.1}  {:>7.2}  {:>4.1}",
+            self.met,
+            self.count,
+            self.ratios / count,
+            self.worst,
+            self.work as f64 / 1e6 / count,
+            self.seconds / count,
+            self.most_seconds
+        )?;
+        if self.asked > 0 {
+            write!(f, "  {:>7}/{:<2}  {:>7}", self.minimalloc, self.asked, self.only_it)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether MiniMalloc packs a problem into a capacity, in so many seconds of CPU.
+fn minimalloc_meets(program: &Path, problem: &Problem, capacity: u64, seconds: f64) -> bool {
+    let file = std::env::temp_dir().join(format!("plimsoll-limits-{}.csv", std::process::id()));
+    let mut text = String::from("id,lower,upper,size\n");
+    for (id, Buffer { life, size, .. }) in problem.buffers().iter().enumerate() {
+        text += &format!("{id},{},{},{size}\n", life.start, life.end);
+    }
+    std::fs::write(&file, text).expect("a place for temporary files");
+    // The shell's limit is CPU time in whole seconds.
+    let command = format!(
+        "ulimit -t {}; exec '{}' --capacity={capacity} --input='{}' --output=/dev/null --validate",
+        seconds.ceil() as u64,
+        program.display(),
+        file.display()
+    );
+    let run = std::process::Command::new("sh").arg("-c").arg(command).output().expect("a shell");
+    let _ = std::fs::remove_file(&file);
+    run.status.success()
+}
+
+/// CPU time of this process so far, where the system tells; the clock's otherwise.
+fn cpu_seconds() -> f64 {
+    let ticks = std::fs::read_to_string("/proc/self/schedstat").ok();
+    let nanos = ticks.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
+    let clock = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    nanos.map_or_else(|| clock().map_or(0.0, |time| time.as_secs_f64()), |n| n / 1e9)
 }
 
 /// Work to decide a capacity, with all rules and with each one off; the most is `LIMIT`.

@@ -2,7 +2,7 @@
 """Whole models in our engine, onnxruntime, tract and rten, in one run: CPU time, memory, allocations.
 
     cd tools/engines/models && cargo build --release --features others && cargo build --release --features ours
-    speed.py [--only TEXT]… [--rounds 6] [--engines ours,ort,ort-none,tract,rten] [--threads 1] [--profile] [--tsv FILE]
+    speed.py [--only TEXT]… [--rounds 6] [--engines ours,ort,ort-none,tract,rten] [--threads 1] [--profile] [--nodes N]
 
 One process for each engine has the model loaded; they run in turns, some runs each, so that a busy machine is busy for all.
 Time is the least CPU time of a run. *memory* is the most that is in use in a run: the arena and inputs for us, the heap
@@ -153,6 +153,34 @@ def prepared(path, dims, shapes, folder):
     return folder / "model.onnx", inputs
 
 
+def chain(count, folder):
+    """A model of so many nodes that have next to nothing to do, and its input as arguments."""
+    import onnx
+
+    names = [f"t{at}" for at in range(count + 1)]
+    nodes = [onnx.helper.make_node("Softmax", [a], [b], axis=1) for a, b in zip(names, names[1:])]
+    value = lambda name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 2])
+    graph = onnx.helper.make_graph(nodes, "chain", [value(names[0])], [value(names[-1])])
+    opset = [onnx.helper.make_opsetid("", 17)]
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opset, ir_version=9), folder / "model.onnx")
+    np.array([[0.25, 0.75]], np.float32).tofile(folder / "input0")
+    return folder / "model.onnx", ["t0", "float32", "1,2", str(folder / "input0")]
+
+
+def per_node(args, folder):
+    """What a node costs beside what it computes: a chain of softmaxes of two numbers, by nodes."""
+    model, inputs = chain(args.nodes, folder)
+    for engine in args.engines:
+        server = Server(engine, model, inputs, args.threads)
+        if not server.about.startswith("ready"):
+            print(f"{engine}: {server.about[:110]}")
+            continue
+        for _ in range(args.rounds):
+            server.run(10)
+        print(f"{engine}: {server.nanos / args.nodes:.0f} ns a node, {args.nodes} nodes", flush=True)
+        server.end()
+
+
 def distance(folder, engine):
     """The worst element of the first output, as a part of the largest of onnxruntime's."""
     expected = np.fromfile(folder / "ort-none" / "0", np.float32)
@@ -219,9 +247,13 @@ def main():
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--engines", type=lambda text: text.split(","), default=ENGINES)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--profile", action="store_true", help="where our time goes")
+    parser.add_argument("--nodes", type=int, help="a chain of so many nodes instead of models")
     args = parser.parse_args()
     args.engines.sort(key=["ort-none", "ours", "ort", "tract", "rten"].index)
+    if args.nodes:
+        with tempfile.TemporaryDirectory() as folder:
+            return per_node(args, Path(folder))
     print("| model | " + " | ".join(f"{engine} ms" for engine in args.engines) + " | "
           + " | ".join(f"{engine} MB" for engine in args.engines) + " | allocations | more | far |")
     ratios = {engine: [] for engine in args.engines}

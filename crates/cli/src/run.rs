@@ -66,9 +66,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     donations: DonationArgs,
 
-    /// What an input is, from a file
-    #[arg(long, value_name = "NAME=FILE", value_parser = parse_input)]
-    input: Vec<(String, PathBuf)>,
+    /// What an input is, from a file; without a name, what all arrays of an archive are
+    #[arg(long, value_name = "NAME=FILE|FILE.npz", value_parser = parse_input)]
+    input: Vec<(Option<String>, PathBuf)>,
 
     /// The seed of the inputs that are not given
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -89,6 +89,10 @@ pub(crate) struct Args {
     /// How often to run; the least time is told
     #[arg(long, value_name = "N", default_value_t = 1)]
     runs: usize,
+
+    /// How many threads a run may use; each has scratch of its own in the plan, and outputs have the same bits
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    threads: usize,
 
     /// Compare every read and every write with a run in which every tensor is apart
     #[arg(long)]
@@ -126,9 +130,14 @@ enum Order {
     Best,
 }
 
-fn parse_input(text: &str) -> Result<(String, PathBuf), String> {
-    let (name, path) = text.split_once('=').ok_or("expected NAME=FILE")?;
-    Ok((name.to_owned(), PathBuf::from(path)))
+fn parse_input(text: &str) -> Result<(Option<String>, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, path)) => Ok((Some(name.to_owned()), PathBuf::from(path))),
+        None if Path::new(text).extension().is_some_and(|end| end == "npz") => {
+            Ok((None, PathBuf::from(text)))
+        }
+        None => Err("expected NAME=FILE or FILE.npz".to_owned()),
+    }
 }
 
 fn parse_size(text: &str) -> Result<(String, u64), String> {
@@ -139,31 +148,30 @@ fn parse_size(text: &str) -> Result<(String, u64), String> {
 pub(crate) fn run(args: &Args) -> Result<Answer> {
     let source = Source::or_sample(args.model.as_deref());
     args.spare_inputs()?;
-    let (model, weights) = read(&source)?;
-    let named = |error: anyhow::Error| anyhow!("{source}: {error:#}");
-    let seeded;
-    let weights: &dyn Weights = match args.random_weights {
-        Some(seed) => {
-            seeded = SeededWeights::new(&model, &weights, seed);
-            &seeded
-        }
-        None => &weights,
-    };
-    let options = args.options(&model)?;
-    let mut session = Session::new(&model, weights, &options).map_err(|e| named(e.into()))?;
-    args.resize(&mut session, &model, weights).map_err(named)?;
+    let opened = Opened::new(args, source)?;
+    let named = |error: anyhow::Error| opened.named(&error);
+    let mut session = opened.session()?;
+    let resized = opened.with_weights(|weights| args.resize(&mut session, &opened.model, weights));
+    resized.map_err(named)?;
     let inputs = args.inputs(&session)?;
     session.fill(&inputs).map_err(|error| named(error.into()))?;
     let timed = timed(&mut session, args.runs.max(1)).map_err(named)?;
     let outputs = outputs_of(&session);
     if !output::is_quiet() {
-        output::to_stdout(true, |out| write_summary(out, &source, &session, &timed, &outputs))?;
+        output::to_stdout(true, |out| {
+            write_summary(out, &opened.source, &session, &timed, &outputs)
+        })?;
     }
     if args.profile || args.trace.is_some() {
         session.fill(&inputs).map_err(|error| named(error.into()))?;
         let calls = watched(&mut session).map_err(named)?;
         if args.profile {
-            output::to_stdout(true, |out| profile(&calls).write(out))?;
+            output::to_stdout(true, |out| {
+                if let Some((node, bytes)) = session.largest_scratch() {
+                    writeln!(out, "  most scratch   {} of {}", long(bytes), plain(node))?;
+                }
+                profile(&calls).write(out)
+            })?;
         }
         if let Some(path) = &args.trace {
             fs::write(path, trace(&calls)).with_context(|| path.display().to_string())?;
@@ -171,7 +179,10 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     }
     let mut answer = Answer::Yes;
     if args.check {
-        answer = checked(&model, weights, &inputs, &args.one_size(options)).map_err(named)?;
+        let options = args.one_size(opened.options.clone());
+        let checked =
+            opened.with_weights(|weights| checked(&opened.model, weights, &inputs, &options));
+        answer = checked.map_err(named)?;
     }
     if let Some(path) = &args.output {
         let bytes = npy::write_archive(outputs.iter().map(|(name, array)| (&name[..], array)))?;
@@ -182,10 +193,47 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     {
         answer = Answer::No;
     }
-    if source == Source::Sample {
+    if opened.source == Source::Sample {
         output::note("no model given; this is the built-in sample");
     }
     Ok(answer)
+}
+
+/// A model that is read, and how it is to be run.
+pub(crate) struct Opened {
+    source: Source,
+    model: Model,
+    weights: OnnxWeights,
+    random_weights: Option<u64>,
+    options: Options,
+}
+
+impl Opened {
+    pub(crate) fn new(args: &Args, source: Source) -> Result<Self> {
+        let (model, weights) = read(&source)?;
+        let (random_weights, options) = (args.random_weights, args.options(&model)?);
+        Ok(Opened { source, model, weights, random_weights, options })
+    }
+
+    /// The model, ready to run.
+    pub(crate) fn session(&self) -> Result<Session<'static>> {
+        let session = self.with_weights(|weights| {
+            Session::new(&self.model, weights, &self.options).map_err(anyhow::Error::from)
+        });
+        session.map_err(|error| self.named(&error))
+    }
+
+    fn with_weights<T>(&self, work: impl FnOnce(&dyn Weights) -> T) -> T {
+        match self.random_weights {
+            Some(seed) => work(&SeededWeights::new(&self.model, &self.weights, seed)),
+            None => work(&self.weights),
+        }
+    }
+
+    /// What is wrong with the model, with its name.
+    fn named(&self, error: &anyhow::Error) -> anyhow::Error {
+        anyhow!("{}: {error:#}", self.source)
+    }
 }
 
 /// The model of a source, with its weights.
@@ -220,6 +268,7 @@ impl Args {
             options.ranges.is_empty() || options.donations.is_empty(),
             "--donate: with a range of sizes, outputs are not made in the bytes of inputs"
         );
+        options.threads = self.threads;
         options.tries.order = match self.order {
             Order::Given => None,
             Order::Fast => Some(OrderEffort::Fast),
@@ -260,12 +309,20 @@ impl Args {
     /// What is given for each input, and numbers from the seed for the others.
     fn inputs(&self, session: &Session<'_>) -> Result<BTreeMap<String, Array>> {
         let mut inputs = random_inputs(self.seed, session.inputs());
+        let port = |name: &str| {
+            let port = session.inputs().iter().find(|port| port.name == name);
+            port.ok_or_else(|| anyhow!("--input: there is no input `{}`", plain(name)))
+        };
         for (name, path) in &self.input {
-            let port = session.inputs().iter().find(|port| port.name == *name);
-            let port =
-                port.ok_or_else(|| anyhow!("--input: there is no input `{}`", plain(name)))?;
-            let array = array(path, port).with_context(|| path.display().to_string())?;
-            inputs.insert(name.clone(), array);
+            let named = || path.display().to_string();
+            let Some(name) = name else {
+                let bytes = fs::read(path).context("cannot read").with_context(named)?;
+                for (name, array) in npy::read_archive(&bytes).with_context(named)? {
+                    inputs.insert(port(&name)?.name.clone(), array);
+                }
+                continue;
+            };
+            inputs.insert(name.clone(), array(path, port(name)?).with_context(named)?);
         }
         Ok(inputs)
     }
@@ -463,7 +520,7 @@ fn expected(path: &Path, outputs: &BTreeMap<String, Array>, tolerance: f64) -> R
             found.ok_or_else(|| anyhow!("{}: there is no output `{}`", named(), plain(name)))?;
         let Worst { index, found, expected, scale } =
             worst(found, array).with_context(|| format!("{}: `{}`", named(), plain(name)))?;
-        let relative = (found - expected).abs() / scale;
+        let relative = if found == expected { 0.0 } else { (found - expected).abs() / scale };
         let is_near = relative <= tolerance || (found.is_nan() && expected.is_nan());
         let verdict = if is_near { "as expected" } else { "not as expected" };
         output::to_stdout(true, |out| {

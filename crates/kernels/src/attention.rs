@@ -155,7 +155,11 @@ impl Attention {
                         scores.as_mut().map(|(stage, all)| (*stage, &mut all[out..][..total]));
                     let at = self.row(self.query_heads, self.queries, self.value_size, [b, h, i]);
                     let y = &mut y[at..][..self.value_size];
-                    wide(level, || self.query(operands, [b, h, i], y, wanted, row));
+                    wide(
+                        level,
+                        #[inline(always)]
+                        || self.query(operands, [b, h, i], y, wanted, row),
+                    );
                 }
             }
         }

@@ -310,7 +310,11 @@ pub(crate) fn apply<'r>(
         },
         Op::Binary(function) => {
             let pair = Pair { a: arg(0), b: arg(1), y };
-            wide(level, || binary::with(function, pair));
+            wide(
+                level,
+                #[inline(always)]
+                || binary::with(function, pair),
+            );
         }
         Op::Affine => wide(level, || affine(arg(0), arg(1), arg(2), y)),
         Op::Power => power(level, arg(0), arg(1), y),
@@ -375,10 +379,16 @@ impl Loop<f32, f32, f32> for Pair<'_> {
                 }
             }
             (Side::Run(a), Side::One(b)) => {
-                self.y.iter_mut().zip(a).for_each(|(y, a)| *y = function(*a, b));
+                self.y.iter_mut().zip(a).for_each(
+                    #[inline(always)]
+                    |(y, a)| *y = function(*a, b),
+                );
             }
             (Side::One(a), Side::Run(b)) => {
-                self.y.iter_mut().zip(b).for_each(|(y, b)| *y = function(a, *b));
+                self.y.iter_mut().zip(b).for_each(
+                    #[inline(always)]
+                    |(y, b)| *y = function(a, *b),
+                );
             }
             (Side::One(a), Side::One(b)) => self.y.fill(function(a, b)),
         }

@@ -40,9 +40,13 @@ pub fn conv_integer<X: Number, W: Number>(
         for row in 0..depth * rows {
             let (z, r) = (row / rows, row % rows);
             sums.fill(0);
-            wide(level, || {
-                add_row(shape, (x, x_zero), (w, weight_zero(channel)), (z, r), sums);
-            });
+            wide(
+                level,
+                #[inline(always)]
+                || {
+                    add_row(shape, (x, x_zero), (w, weight_zero(channel)), (z, r), sums);
+                },
+            );
             each((plane * depth * rows + row) * columns, channel, sums);
         }
     }

@@ -35,7 +35,7 @@ pub(crate) fn heaviest_clique(problem: &Problem, weights: &[u64]) -> Vec<BufferI
 }
 
 /// Whether no byte may belong to both, whatever the parts of them that are in use.
-fn apart(problem: &Problem, a: BufferId, b: BufferId) -> bool {
+pub(crate) fn apart(problem: &Problem, a: BufferId, b: BufferId) -> bool {
     let (one, other) = (problem.buffer(a), problem.buffer(b));
     let whole = one.gaps.is_empty() && other.gaps.is_empty();
     let kept = problem.conflicts().is_some_and(|conflicts| conflicts.contains(a, b));

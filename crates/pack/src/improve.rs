@@ -13,6 +13,8 @@
 //! it takes. Cost of a round: that of first fit.
 
 use crate::algorithm::{self, Algorithm, Order};
+use crate::blocks::Blocks;
+use crate::canonical::Canonical;
 use crate::exact;
 use crate::problem::{BufferId, Problem};
 use crate::repair::repair;
@@ -24,6 +26,10 @@ use crate::watch::{Watched, nobody};
 const PATIENCE: u32 = 12;
 /// The search keeps every pair of a buffer and a section of its life: at most so many.
 const MOST_PAIRS: u64 = 40_000_000;
+/// Blocks are looked for among at most so many buffers.
+const MOST_JOINED: usize = 20_000;
+/// Search with buffers and search with blocks take turns of these parts of the work.
+const TURNS: [u64; 4] = [256, 32, 4, 1];
 /// Repair gets no better after so much work.
 const MOST_REPAIRING: u64 = 2_000_000_000;
 /// Where there are more sections than this, and repair ends more than a hundredth above the bound, search
@@ -158,50 +164,187 @@ pub(crate) fn improve_watched(
     ways: Ways,
     watched: &mut Watched<'_>,
 ) -> Improved {
-    let mut best = Improved {
-        solution: given,
-        lower_bound: bound,
-        way: Way::Given,
-        more_to_try: ways.search,
-        work: 0,
-    };
-    let mut arena = best.solution.arena_bytes(problem);
-    if arena > bound && work > 0 && ways.reordering {
-        let (solution, used) = reorder(problem, sweep, bound, work / 4, watched);
-        best.work = used;
-        let found = solution.arena_bytes(problem);
-        if found < arena {
-            (best.solution, best.way, arena) = (solution, Way::Reordering, found);
+    let arena = given.arena_bytes(problem);
+    if arena <= bound || work == 0 {
+        let way = Way::Given;
+        return Improved {
+            solution: given,
+            lower_bound: bound,
+            way,
+            more_to_try: ways.search,
+            work: 0,
+        };
+    }
+    if problem.len() > MOST_JOINED || problem.conflicts().is_some() {
+        let task = Task { problem, sweep, bound, work, ways };
+        return task.improve(given, watched);
+    }
+    let canonical = Canonical::new(problem, sweep);
+    let sweep = Sweep::new(&canonical.problem);
+    let task = Task { problem: &canonical.problem, sweep: &sweep, bound, work, ways };
+    let improved = task.improve(canonical.told(&given), watched);
+    Improved { solution: canonical.retold(&improved.solution), ..improved }
+}
+
+/// What is to be improved, and how far.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    problem: &'a Problem,
+    sweep: &'a Sweep,
+    bound: u64,
+    work: u64,
+    ways: Ways,
+}
+
+impl Task<'_> {
+    fn improve(self, given: Solution, watched: &mut Watched<'_>) -> Improved {
+        let Task { problem, sweep, bound, work, ways } = self;
+        let given_arena = given.arena_bytes(problem);
+        let is_wide = sweep.len() > WIDE;
+        let (way, more_to_try) = (Way::Given, ways.search);
+        let best =
+            Improved { solution: given.clone(), lower_bound: bound, way, more_to_try, work: 0 };
+        let mut improving = Improving { task: self, arena: given_arena, best };
+        if ways.reordering {
+            let (solution, used) = reorder(problem, sweep, bound, work / 4, watched);
+            improving.best.work = used;
+            // What was given depends on the order of the buffers; what follows should not.
+            if !is_wide {
+                improving.arena = u64::MAX;
+            }
+            improving.take(solution, Way::Reordering);
+        }
+        if is_wide {
+            improving.repair(watched);
+        }
+        if !is_wide || !improving.is_far() {
+            improving.search_with_blocks(watched);
+        }
+        if !is_wide && improving.is_a_hundredth_above() {
+            improving.repair(watched);
+        }
+        if given_arena <= improving.arena {
+            (improving.best.solution, improving.best.way) = (given, Way::Given);
+        }
+        improving.best
+    }
+}
+
+/// What goes on from a packing, one way after the other.
+struct Improving<'a> {
+    task: Task<'a>,
+    arena: u64,
+    best: Improved,
+}
+
+impl Improving<'_> {
+    /// Whether there is anything left to do, and somebody who wants it done.
+    fn goes_on(&self, way: bool, watched: &Watched<'_>) -> bool {
+        way && self.arena > self.task.bound && self.task.work > 0 && !watched.is_stopped()
+    }
+
+    fn take(&mut self, solution: Solution, way: Way) {
+        let found = solution.arena_bytes(self.task.problem);
+        if found < self.arena {
+            (self.best.solution, self.best.way, self.arena) = (solution, way, found);
         }
     }
-    if arena > bound && work > 0 && ways.repair && !watched.is_stopped() {
-        let twice = work.saturating_mul(2).min(MOST_REPAIRING);
-        let repaired = repair(problem, sweep, &best.solution, bound, twice, watched);
-        best.work = best.work.saturating_add(repaired.work);
-        let found = repaired.solution.arena_bytes(problem);
-        if found < arena {
-            (best.solution, best.way, arena) = (repaired.solution, Way::Repair, found);
+
+    /// Puts in what is too high.
+    fn repair(&mut self, watched: &mut Watched<'_>) {
+        if self.goes_on(self.task.ways.repair, watched) {
+            let twice = self.task.work.saturating_mul(2).min(MOST_REPAIRING);
+            let (problem, best) = (self.task.problem, &self.best.solution);
+            let repaired = repair(problem, self.task.sweep, best, self.task.bound, twice, watched);
+            self.best.work = self.best.work.saturating_add(repaired.work);
+            self.take(repaired.solution, Way::Repair);
         }
     }
-    let is_far = u128::from(arena - bound) * 100 > u128::from(bound)
-        && sweep.len() > WIDE
-        && work < FROM_AFAR;
-    let is_left = !(is_far && best.way == Way::Repair && ways.repair);
-    let go_on = arena > bound && work > 0 && is_left && !watched.is_stopped();
-    if go_on && ways.search && pairs(problem, sweep) <= MOST_PAIRS {
-        let options = exact::Options { work, ..exact::Options::default() };
-        let start = Some(&best.solution);
-        let found = exact::minimise_watched(problem, sweep, start, &options, watched);
-        best.work = best.work.saturating_add(found.work);
-        best.lower_bound = best.lower_bound.max(found.lower_bound);
-        best.more_to_try = found.applies && !found.optimal;
-        if let Some(solution) = found.solution
-            && solution.arena_bytes(problem) < arena
-        {
-            (best.solution, best.way) = (solution, Way::Search);
+
+    fn is_a_hundredth_above(&self) -> bool {
+        u128::from(self.arena - self.task.bound) * 100 > u128::from(self.task.bound)
+    }
+
+    /// Whether repair has ended so far away that search is not worth its time.
+    fn is_far(&self) -> bool {
+        let is_far = u128::from(self.arena - self.task.bound) * 100 > u128::from(self.task.bound);
+        is_far
+            && self.task.work < FROM_AFAR
+            && self.best.way == Way::Repair
+            && self.task.ways.repair
+    }
+
+    /// Searches with buffers and with blocks in turns, for longer every time.
+    fn search_with_blocks(&mut self, watched: &mut Watched<'_>) {
+        if !self.goes_on(self.task.ways.search, watched) {
+            return;
+        }
+        let blocks = [true, false].map(|stacks| self.joined(stacks, watched));
+        if blocks.iter().all(Option::is_none) {
+            return self.search(self.task.work, watched);
+        }
+        for part in TURNS {
+            for (blocks, sweep) in blocks.iter().flatten() {
+                self.search_blocks(blocks, sweep, self.task.work / part, watched);
+            }
+            self.search(self.task.work / part, watched);
         }
     }
-    best
+
+    /// The blocks, if there are any and search can be asked about them.
+    fn joined(&mut self, stacks: bool, watched: &mut Watched<'_>) -> Option<(Blocks, Sweep)> {
+        if self.task.problem.len() > MOST_JOINED {
+            return None;
+        }
+        let blocks = Blocks::new(self.task.problem, stacks, self.task.work / 16)?;
+        self.best.work = self.best.work.saturating_add(blocks.work);
+        watched.finished(blocks.work);
+        let sweep = Sweep::new(&blocks.problem);
+        (pairs(&blocks.problem, &sweep) <= MOST_PAIRS).then_some((blocks, sweep))
+    }
+
+    fn search_blocks(
+        &mut self,
+        blocks: &Blocks,
+        sweep: &Sweep,
+        work: u64,
+        watched: &mut Watched<'_>,
+    ) {
+        if self.goes_on(self.task.ways.search, watched) {
+            let options = exact::Options { work, ..exact::Options::default() };
+            let problem = &blocks.problem;
+            let found =
+                exact::minimise_watched(problem, sweep, None, self.task.bound, &options, watched);
+            self.best.work = self.best.work.saturating_add(found.work);
+            if let Some(packing) = found.solution {
+                self.take(blocks.apart(&packing), Way::Search);
+            }
+        }
+    }
+
+    /// Searches for the smallest arena.
+    fn search(&mut self, work: u64, watched: &mut Watched<'_>) {
+        let is_small = pairs(self.task.problem, self.task.sweep) <= MOST_PAIRS;
+        if is_small && self.goes_on(self.task.ways.search, watched) {
+            let options = exact::Options { work, ..exact::Options::default() };
+            let (problem, start) = (self.task.problem, Some(&self.best.solution));
+            let found = exact::minimise_watched(
+                problem,
+                self.task.sweep,
+                start,
+                self.task.bound,
+                &options,
+                watched,
+            );
+            self.best.work = self.best.work.saturating_add(found.work);
+            self.best.lower_bound = self.best.lower_bound.max(found.lower_bound);
+            self.task.bound = self.best.lower_bound;
+            self.best.more_to_try = found.applies && !found.optimal;
+            if let Some(solution) = found.solution {
+                self.take(solution, Way::Search);
+            }
+        }
+    }
 }
 
 /// First fit in orders in which those that end above the goal come first, until none does; and the work

@@ -16,7 +16,9 @@
 //! ```
 
 mod algorithm;
+mod blocks;
 mod bound;
+mod canonical;
 mod check;
 mod clique;
 pub mod csv;

@@ -1,6 +1,8 @@
 //! Generators and oracles for tests, fuzzing and benchmarks: seeded, so that every run sees the
 //! same cases.
 
+pub mod tight;
+
 use std::cmp::Reverse;
 use std::ops::Range;
 

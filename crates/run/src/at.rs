@@ -10,6 +10,7 @@ use crate::constants::Constants;
 use crate::kernel::Lack;
 use crate::memory::{Plain, loose_elements};
 use crate::ops::{Wider, widened};
+use crate::split::Threads;
 
 /// A node, the facts of its operands, and the constants among them.
 #[derive(Clone, Copy)]
@@ -19,6 +20,8 @@ pub(crate) struct At<'a> {
     pub(crate) constants: &'a Constants<'a>,
     /// Which instructions kernels may use.
     pub(crate) level: Level,
+    /// What kernels may divide their work among.
+    pub(crate) threads: &'a Threads,
     /// If the kernel is to compute in wider types than those of the tensors, which.
     pub(crate) wider: Option<Wider>,
 }

@@ -20,6 +20,7 @@ use crate::kernel::{Built, Lack};
 use crate::memory::{LINE, Lines};
 use crate::ops;
 use crate::place::{Spot, operands};
+use crate::split::Threads;
 
 /// The elements of all tensors that do not change.
 pub(crate) struct Constants<'a> {
@@ -99,7 +100,8 @@ impl<'a> Constants<'a> {
             let (node, op) = (node.name.clone(), node.kind.clone());
             SessionError::Missing(vec![MissingKernel { node, op, why }])
         };
-        let at = At { node, facts: &self.inferred.facts, constants: self, level, wider: None };
+        let (facts, threads) = (&self.inferred.facts[..], &Threads(None));
+        let at = At { node, facts, constants: self, level, threads, wider: None };
         let built = ops::build(&at).map_err(missing)?;
         let results = self.run(node, &built).map_err(|wrong| match wrong {
             Wrong::Lack(why) => missing(why),

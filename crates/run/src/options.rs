@@ -19,6 +19,9 @@ pub struct Options {
     pub tries: Tries,
     /// Which instructions kernels may use.
     pub level: Level,
+    /// How many threads a run may use, that of the caller included; at most 16. Each has scratch of its own in the plan.
+    /// Outputs have the same bits with any number.
+    pub threads: usize,
     /// Which nodes are one step.
     pub fuse: Fuse,
     /// Inputs, each with the output whose elements it has after a run: what a run leaves, the next one finds. The output is
@@ -54,6 +57,7 @@ impl Default for Options {
             plan,
             tries,
             level,
+            threads: 1,
             fuse: Fuse::Best,
             states: Vec::new(),
             donations: Vec::new(),
@@ -98,6 +102,12 @@ impl Options {
     #[must_use]
     pub fn with_bindings(self, bindings: Bindings) -> Self {
         Options { bindings, ..self }
+    }
+
+    /// The same with so many threads.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Options { threads, ..self }
     }
 
     /// The same with states.

@@ -24,6 +24,7 @@ use crate::place::Spot;
 use crate::port::Port;
 use crate::resolve::Resolver;
 use crate::session::{Session, Step};
+use crate::split::Threads;
 use crate::state::pairs;
 
 /// Steps whose bytes are known.
@@ -44,6 +45,8 @@ pub(crate) struct Prepared<'a> {
     pub(crate) options: &'a Options,
     pub(crate) inferred: Inferred,
     ranged: Option<Ranged>,
+    /// Made here, and kept by the kernels that use them.
+    pub(crate) threads: Threads,
 }
 
 /// A model that is planned, and whose kernels are chosen.
@@ -64,13 +67,14 @@ impl<'a> Prepared<'a> {
         weights: &'a dyn Weights,
         options: &'a Options,
     ) -> Result<Self, SessionError> {
+        let threads = Threads::new(options.threads);
         if options.ranges.is_empty() {
             let inferred = infer(model, &options.bindings)?;
-            return Ok(Prepared { model, weights, options, inferred, ranged: None });
+            return Ok(Prepared { model, weights, options, inferred, ranged: None, threads });
         }
         let ranged = over_ranges(model, &options.bindings, &options.ranges)?;
         let inferred = ranged.inferred_at(model, &options.bindings)?;
-        Ok(Prepared { model, weights, options, inferred, ranged: Some(ranged) })
+        Ok(Prepared { model, weights, options, inferred, ranged: Some(ranged), threads })
     }
 
     /// The same at one size of ranges.
@@ -79,8 +83,9 @@ impl<'a> Prepared<'a> {
         weights: &'a dyn Weights,
         options: &'a Options,
         inferred: Inferred,
+        threads: Threads,
     ) -> Self {
-        Prepared { model, weights, options, inferred, ranged: None }
+        Prepared { model, weights, options, inferred, ranged: None, threads }
     }
 
     pub(crate) fn into_session<'m>(
@@ -96,7 +101,7 @@ impl<'a> Prepared<'a> {
         let bytes = usize::try_from(planned.arena_bytes());
         let bytes = bytes.map_err(|_| SessionError::Memory("it is too large".to_owned()))?;
         let arena = arena(bytes)?;
-        let (ranged, options) = (self.ranged, self.options.clone());
+        let (ranged, options, threads) = (self.ranged, self.options.clone(), self.threads);
         let Resolved { steps, constants, inputs, ports, spots, carried, packed_bytes } = resolved;
         let (input_ports, output_ports) = ports;
         Ok(Session {
@@ -113,6 +118,7 @@ impl<'a> Prepared<'a> {
             carried,
             options,
             ranged,
+            threads,
         })
     }
 
@@ -149,7 +155,8 @@ impl<'a> Prepared<'a> {
         }
         let names = inferred.graph.node_ids().map(|id| inferred.graph.node(id).name.clone());
         let scratch = library.iter().map(|built| built.scratch_bytes as u64);
-        let on = On { model, facts: &inferred.facts, constants, level: options.level };
+        let (level, threads) = (options.level, &self.threads);
+        let on = On { model, facts: &inferred.facts, constants, level, threads };
         let kernels = Kernels { on, scratch: names.zip(scratch).collect() };
         let (steps, mut planned, mut values) = self.fused(&kernels)?;
         let (donated, copied) = self.states(&planned, &values)?;
@@ -270,7 +277,7 @@ impl<'a> Prepared<'a> {
         if matches!(node.operator, Operator::If(_)) {
             return ops::branch(node, &self.inferred.facts);
         }
-        let (facts, level) = (&self.inferred.facts[..], self.options.level);
-        ops::build(&At { node, facts, constants, level, wider: None })
+        let (facts, level, threads) = (&self.inferred.facts[..], self.options.level, &self.threads);
+        ops::build(&At { node, facts, constants, level, threads, wider: None })
     }
 }

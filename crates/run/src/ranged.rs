@@ -48,7 +48,8 @@ impl Session<'_> {
         let plan = plan_at(&planned.program(), &planned.plan, &program);
         let plan = plan.map_err(|error| fault(error.to_string()))?;
         let values = inferred.values.clone();
-        let at = Prepared::at(model, weights, &self.options, inferred);
+        let threads = self.threads.clone();
+        let at = Prepared::at(model, weights, &self.options, inferred, threads);
         let constants = Constants::new(model, weights, &at.inferred, self.options.level)?;
         let library = at.library(&constants)?;
         enough_scratch(planned, &library)?;
@@ -116,7 +117,8 @@ impl Prepared<'_> {
             bindings.symbols.extend(sizes);
             // Where the model cannot run, nobody resizes to.
             let Ok(inferred) = ranged.inferred_at(self.model, &bindings) else { continue };
-            let at = Prepared::at(self.model, self.weights, self.options, inferred);
+            let threads = self.threads.clone();
+            let at = Prepared::at(self.model, self.weights, self.options, inferred, threads);
             let constants =
                 Constants::new(self.model, self.weights, &at.inferred, self.options.level)?;
             for (most, built) in scratch.iter_mut().zip(at.library(&constants)?) {

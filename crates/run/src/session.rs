@@ -21,6 +21,7 @@ use crate::options::Options;
 use crate::place::Spot;
 use crate::port::{Array, Port};
 use crate::prepare::{Prepared, Resolved};
+use crate::split::Threads;
 
 /// A kernel with the places of its operands.
 pub(crate) struct Step {
@@ -65,6 +66,8 @@ pub struct Session<'m> {
     pub(crate) options: Options,
     /// The model for all sizes, if dims have ranges.
     pub(crate) ranged: Option<Ranged>,
+    /// What kernels divide their work among.
+    pub(crate) threads: Threads,
 }
 
 impl Session<'static> {
@@ -216,7 +219,15 @@ impl<'m> Session<'m> {
         Some(self.spot_bytes(&port.spot))
     }
 
-    /// The elements of an input; `None` if there is no such input, or its elements are of another type.
+    /// The bytes of an input, as they were filled in or as a state was left; `None` if there is no such input.
+    #[must_use]
+    pub fn input_bytes(&self, name: &str) -> Option<&[u8]> {
+        let port = self.input_ports.iter().find(|port| port.name == name)?;
+        Some(self.spot_bytes(&port.spot))
+    }
+
+    /// The elements of an input, to be filled before a run; `None` if there is no such input, or its elements are of
+    /// another type.
     pub fn input_mut<T: Element>(&mut self, name: &str) -> Option<&mut [T]> {
         let port = self.input_ports.iter().find(|port| port.name == name)?;
         if !T::is_of(port.dtype) {
@@ -298,6 +309,17 @@ impl<'m> Session<'m> {
     #[must_use]
     pub fn input_memory_bytes(&self) -> usize {
         self.inputs.bytes().len()
+    }
+
+    /// The node whose kernel has the most scratch in the arena, and how many bytes; `None` if none has any.
+    #[must_use]
+    pub fn largest_scratch(&self) -> Option<(&str, u64)> {
+        let graph = &self.planned.best.graph;
+        let scratch = graph.node_ids().filter_map(|id| {
+            let node = graph.node(id);
+            Some((&node.name[..], node.scratch?.bytes))
+        });
+        scratch.max_by_key(|(_, bytes)| *bytes)
     }
 
     /// How many calls of kernels a run is.

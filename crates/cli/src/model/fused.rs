@@ -21,6 +21,13 @@ pub(crate) struct KernelChoice {
     pub(super) fusions: BTreeSet<FusionKind>,
 }
 
+impl KernelChoice {
+    /// Whether kernels compute several nodes as one.
+    pub(crate) fn is_fused(&self) -> bool {
+        self.set == KernelSet::Fused
+    }
+}
+
 impl From<KernelSet> for KernelChoice {
     fn from(set: KernelSet) -> Self {
         let fusions = if set == KernelSet::Fused { &FusionKind::ALL[..] } else { &[] };

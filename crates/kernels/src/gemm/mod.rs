@@ -16,8 +16,8 @@ use self::finish::Finish;
 use self::row::Row;
 use self::tile::{Block, Far, PanelsA, PanelsB};
 use crate::Level;
-use crate::chain::Rows;
-use crate::epilogue::{Epilogue, Residual};
+use crate::chain::{Rows, Then};
+use crate::epilogue::{Bias, Epilogue, Residual};
 
 /// The dims of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -351,7 +351,57 @@ impl Walk<'_> {
     }
 }
 
-impl Product<'_> {
+impl<'a> Product<'a> {
+    /// Whether some of its rows are a product of their own: `A` is not packed.
+    #[must_use]
+    pub fn can_split_rows(&self) -> bool {
+        matches!(self.a, Operand::Plain(_))
+    }
+
+    /// These rows alone.
+    #[must_use]
+    pub fn of_rows(&self, rows: Range<usize>) -> Product<'a> {
+        if rows.len() == self.shape.m {
+            return *self;
+        }
+        let Operand::Plain(a) = self.a else { panic!("rows of a packed factor") };
+        let a = Operand::Plain(Matrix { data: &a.data[rows.start * a.row_stride..], ..a });
+        let (shape, n) = (Shape { m: rows.len(), ..self.shape }, self.shape.n);
+        let mut epilogue = self.epilogue;
+        if let Bias::Row(bias) = epilogue.bias {
+            epilogue.bias = Bias::Row(&bias[rows.clone()]);
+        }
+        if let Residual::Rows { data, stride } = epilogue.residual {
+            epilogue.residual = Residual::Rows { data: &data[rows.start * stride..], stride };
+        }
+        epilogue.then =
+            epilogue.then.map(|then| Then { first: then.first + rows.start * n, ..then });
+        Product { shape, a, epilogue, ..*self }
+    }
+
+    /// Whether some columns of its only row are a product of their own: rows of `B` are contiguous.
+    #[must_use]
+    pub fn can_split_columns(&self) -> bool {
+        self.shape.m == 1 && matches!(self.b, Operand::Plain(b) if b.column_stride == 1)
+    }
+
+    /// These columns of its only row.
+    #[must_use]
+    pub fn of_columns(&self, columns: Range<usize>) -> Product<'a> {
+        let Operand::Plain(b) = self.b else { panic!("columns of a packed factor") };
+        let b = Operand::Plain(Matrix { data: &b.data[columns.start..], ..b });
+        let mut epilogue = self.epilogue;
+        if let Bias::Column(bias) = epilogue.bias {
+            epilogue.bias = Bias::Column(&bias[columns.clone()]);
+        }
+        if let Residual::Rows { data, stride } = epilogue.residual {
+            epilogue.residual = Residual::Rows { data: &data[columns.start..], stride };
+        }
+        let first = columns.start;
+        epilogue.then = epilogue.then.map(|then| Then { first: then.first + first, ..then });
+        Product { shape: Shape { n: columns.len(), ..self.shape }, b, epilogue, ..*self }
+    }
+
     fn check(&self, level: Level, scratch: usize) {
         let Shape { m, n, k } = self.shape;
         let is_packed = |operand| matches!(operand, Operand::Packed(_));

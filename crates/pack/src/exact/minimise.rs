@@ -19,7 +19,8 @@ use super::instance::Instance;
 use super::order::ROUND;
 use super::search::Answer;
 use super::{Options, Solver};
-use crate::problem::Problem;
+use crate::bound::bound;
+use crate::problem::{Buffer, Problem};
 use crate::solution::Solution;
 use crate::sweep::Sweep;
 use crate::watch::{Watched, nobody};
@@ -32,7 +33,7 @@ const LONG: u64 = 4;
 pub struct Minimum {
     /// The best packing, if one was found or given.
     pub solution: Option<Solution>,
-    /// No arena is smaller than this: the load, or one more than what the search exhausted.
+    /// No arena is smaller than this: the bound, or one more than what the search exhausted.
     pub lower_bound: u64,
     /// Whether the solution is as small as can be.
     pub optimal: bool,
@@ -50,26 +51,29 @@ pub fn minimise(
     start: Option<&Solution>,
     options: &Options,
 ) -> Minimum {
-    minimise_watched(problem, sweep, start, options, &mut Watched::new(&mut nobody, 0))
+    let least = bound(problem, sweep).bytes;
+    minimise_watched(problem, sweep, start, least, options, &mut Watched::new(&mut nobody, 0))
 }
 
-/// The same, while somebody watches.
+/// The same, while somebody watches, where no arena is below `least`.
 pub(crate) fn minimise_watched(
     problem: &Problem,
     sweep: &Sweep,
     start: Option<&Solution>,
+    least: u64,
     options: &Options,
     watched: &mut Watched<'_>,
 ) -> Minimum {
     let mut best = start.cloned();
     let mut best_bytes = start.map_or(u64::MAX, |s| s.arena_bytes(problem));
-    let mut lower_bound = sweep.peak().0;
+    let mut lower_bound = least;
     let Some(instance) = Instance::new(problem, sweep) else {
         return Minimum { solution: best, lower_bound, optimal: false, applies: false, work: 0 };
     };
     let mut solver = Solver::new(&instance, lower_bound, options);
     // One on top of the other they fit, whatever the alignment.
-    let ceiling: u64 = problem.buffers().iter().map(|b| b.size + b.align).sum();
+    let above = |b: &Buffer| b.size + b.align + b.fixed.unwrap_or(0);
+    let ceiling: u64 = problem.buffers().iter().map(above).sum();
     let mut step = Step::first();
     while lower_bound < best_bytes && solver.work() < options.work && !watched.is_stopped() {
         let left = options.work - solver.work();

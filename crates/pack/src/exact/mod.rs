@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `instance` | the problem in coarse units, over maximal moments |
 //! | `tree` | the state: floors, how low each buffer can go, what follows, undo |
+//! | `holes` | the state where windows and fixed offsets leave holes |
 //! | `search` | depth first: place or pass over; jumps, parts, nogoods |
 //! | `order` | which buffer first: orders that take turns |
 //! | `minimise` | which capacities are asked for, and for how long |
@@ -18,6 +19,7 @@
 //! tests hold; what each is worth is in `docs/search.md`. The search is deterministic, and its
 //! limit is work: entries of lists looked at, of which there are about 10⁸ in a second.
 
+mod holes;
 mod instance;
 mod minimise;
 mod order;
@@ -105,7 +107,7 @@ pub enum Verdict {
     Never,
     /// Nobody knows: the work was used up, or somebody has said stop.
     Stopped,
-    /// The search does not know fixed offsets, gaps and pairs kept apart.
+    /// Too many pairs are kept apart, or what is fixed is in each other's way.
     DoesNotApply,
 }
 
@@ -131,7 +133,8 @@ fn decide_watched(
     options: &Options,
     watched: &mut Watched<'_>,
 ) -> Decision {
-    if capacity < sweep.peak().0 {
+    let ends = problem.buffers().iter().map(|b| b.fixed.unwrap_or(0) + b.size);
+    if capacity < sweep.peak().0.max(ends.max().unwrap_or(0)) {
         return Decision { verdict: Verdict::Never, work: 0 };
     }
     let Some(instance) = Instance::new(problem, sweep) else {
@@ -211,7 +214,10 @@ impl<'a> Solver<'a> {
     }
 
     fn solution(&self) -> Solution {
-        let mut offsets = vec![0; self.instance.len()];
+        let mut offsets = vec![0; self.instance.len() + self.instance.fixed.len()];
+        for (id, offset) in &self.instance.fixed {
+            offsets[id.index()] = *offset;
+        }
         for (v, id) in self.instance.ids.iter().enumerate() {
             offsets[id.index()] = self.search.tree.low[v] * self.instance.unit;
         }

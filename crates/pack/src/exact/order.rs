@@ -78,7 +78,7 @@ impl Order {
         let recipe = RECIPES[turn];
         let noise = if run < ROUND { 0 } else { recipe.noise };
         let value = |v: usize, key: Key| {
-            let length = instance.span(v).len() as u128;
+            let length = instance.cells(v).len() as u128;
             let size = u128::from(instance.size[v]);
             match key {
                 Key::Length => length,
@@ -103,10 +103,20 @@ impl Order {
     }
 
     /// The buffer to decide on next, among those of these moments that can go lowest.
-    pub(super) fn choose(&self, tree: &Tree<'_>, weight: &[u64], lo: usize, hi: usize) -> usize {
+    pub(super) fn choose(
+        &self,
+        tree: &mut Tree<'_>,
+        weight: &[u64],
+        lo: usize,
+        hi: usize,
+    ) -> usize {
+        if !tree.instance.is_plain {
+            return self.choose_held(tree, weight, lo, hi);
+        }
+        let tree = &*tree;
         let level = tree.level(lo, hi);
         let lowest = |v: &usize| tree.low[*v] == level;
-        let members = |m: usize| tree.members(m).iter().map(|v| *v as usize).filter(lowest);
+        let members = |m: usize| tree.members(m).iter().map(|w| w.v as usize).filter(lowest);
         let score = |m: usize| {
             let blame = u128::from(weight[m]) + 8;
             let slack = u128::from(tree.capacity - tree.rest[m] - level);
@@ -127,5 +137,51 @@ impl Order {
         let found = open.min_by_key(|m| score(*m));
         let found = found.and_then(|m| members(m).min_by_key(|v| self.rank[*v]));
         found.expect("the level is that of one of them")
+    }
+
+    /// The same where there are holes: the lowest of those that something placed holds up; if there are none,
+    /// the lowest.
+    fn choose_held(&self, tree: &mut Tree<'_>, weight: &[u64], lo: usize, hi: usize) -> usize {
+        let mut best = (true, u64::MAX);
+        let mut found: Vec<usize> = Vec::new();
+        for v in tree.instance.born_in(lo..hi) {
+            if tree.placed[v] || (!best.0 && tree.low[v] > best.1) {
+                continue;
+            }
+            let key = (!tree.is_held(v), tree.low[v]);
+            if key < best {
+                best = key;
+                found.clear();
+            }
+            if key == best {
+                found.push(v);
+            }
+        }
+        tree.work += tree.instance.born_in(lo..hi).len() as u64 / 4;
+        if matches!(self.moment, Moment::Any) || found.len() == 1 {
+            let first = found.into_iter().min_by_key(|v| self.rank[*v]);
+            return first.expect("a part has something to be placed");
+        }
+        let mut few = vec![0u128; hi - lo];
+        for v in &found {
+            for cell in tree.instance.cells(*v) {
+                few[cell.moment as usize - lo] += 1;
+            }
+        }
+        let score = |m: usize| {
+            let blame = u128::from(weight[m]) + 8;
+            let slack = u128::from(tree.capacity.saturating_sub(tree.rest[m] + best.1));
+            match self.moment {
+                Moment::Any => 0,
+                Moment::Fewest => few[m - lo],
+                Moment::Blamed(power) => few[m - lo].saturating_pow(power) * 1024 / blame,
+                Moment::Tightest => (slack + 1) * 1024 / blame,
+            }
+        };
+        let moment = (lo..hi).filter(|m| few[*m - lo] > 0).min_by_key(|m| score(*m));
+        let moment = moment.expect("everything has a moment") as u32;
+        let lives = |v: &usize| tree.instance.cells(*v).iter().any(|cell| cell.moment == moment);
+        let first = found.into_iter().filter(lives).min_by_key(|v| self.rank[*v]);
+        first.expect("the moment is that of one of them")
     }
 }

@@ -161,9 +161,9 @@ impl<'a> Search<'a> {
         let depth = self.frames.len() - 1;
         let (lo, hi) = (self.frames[depth].lo, self.frames[depth].hi);
         loop {
-            let v = order.choose(&self.tree, &self.weight, lo, hi);
+            let v = order.choose(&mut self.tree, &self.weight, lo, hi);
             let mark = self.tree.mark();
-            let rests = !self.options.blocked || self.tree.rests_at(v) == self.tree.low[v];
+            let rests = !self.options.blocked || self.tree.rests(v);
             let mut why = Why::default();
             if rests {
                 match self.tree.place(v, depth) {
@@ -226,7 +226,11 @@ impl<'a> Search<'a> {
     pub(super) fn too_late(&self, lo: usize, hi: usize) -> Option<usize> {
         let tree = &self.tree;
         let level = tree.level(lo, hi);
-        let late = |v: &usize| !tree.placed[*v] && tree.wait[*v] != 0 && level >= tree.wait[*v];
+        let is_late = |v: usize| match tree.instance.is_plain {
+            true => level >= tree.wait[v],
+            false => !tree.may_be_blocked(v),
+        };
+        let late = |v: &usize| !tree.placed[*v] && tree.wait[*v] != 0 && is_late(*v);
         tree.instance.born_in(lo..hi).find(late)
     }
 
@@ -251,6 +255,11 @@ impl<'a> Search<'a> {
         let looked_at = born.len();
         for v in born.filter(|v| !tree.placed[*v]) {
             let x = mix(mix(mix(v as u64 + 1) ^ tree.low[v]) ^ tree.wait[v]);
+            a = a.wrapping_add(x);
+            b = b.wrapping_add(mix(x ^ 0x5851_F42D_4C95_7F2D));
+        }
+        for (m, lo, hi) in tree.holes(lo, hi) {
+            let x = mix(mix(mix(m as u64 ^ (1 << 40)) ^ lo) ^ hi);
             a = a.wrapping_add(x);
             b = b.wrapping_add(mix(x ^ 0x5851_F42D_4C95_7F2D));
         }

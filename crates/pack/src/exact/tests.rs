@@ -3,7 +3,9 @@
 use super::*;
 use crate::check::check;
 use crate::problem::{Buffer, BufferId, Life};
-use crate::testing::{Rng, Shape, brute_force, permuted, random_problem, reversed, scaled};
+use crate::testing::{
+    Rng, Shape, brute_force, permuted, random_problem, reversed, scaled, with_random_conflicts,
+};
 
 /// All combinations of the switches.
 fn all_options() -> impl Iterator<Item = Options> {
@@ -81,6 +83,58 @@ fn all_rules_and_each_one_off_on_many_problems() {
     }
 }
 
+/// Small problems with everything that there is, and pairs kept apart in every other one.
+fn everything(rng: &mut Rng, buffers: std::ops::Range<u64>) -> Problem {
+    let shapes = [
+        Shape { gapped: 60, ..Shape::plain() },
+        Shape { gapped: 50, aligned: 40, ..Shape::plain() },
+        Shape { fixed: 30, ..Shape::plain() },
+        Shape { sizes: 1..5, times: 6, ..Shape::everything() },
+        Shape::plain(),
+    ];
+    let shape = Shape { buffers, ..shapes[rng.below(5) as usize].clone() };
+    let problem = random_problem(rng, &shape);
+    if rng.chance(50) { with_random_conflicts(rng, &problem, 30) } else { problem }
+}
+
+#[test]
+fn every_combination_of_rules_finds_the_optimum_with_gaps_fixed_offsets_and_pairs_kept_apart() {
+    let mut rng = Rng::new(11);
+    for _ in 0..40 {
+        let problem = everything(&mut rng, 1..6);
+        if crate::bound::bound(&problem, &Sweep::new(&problem)).bytes == 0
+            || !instance_is_there(&problem)
+        {
+            continue;
+        }
+        let best = brute_force(&problem);
+        for options in all_options() {
+            let found = minimum(&problem, &options);
+            assert_eq!(found.lower_bound, best, "{options:?}\n{problem:?}");
+        }
+    }
+}
+
+/// Not where pairs that are kept apart are fixed over each other.
+fn instance_is_there(problem: &Problem) -> bool {
+    Instance::new(problem, &Sweep::new(problem)).is_some()
+}
+
+#[test]
+fn all_rules_find_the_optimum_of_many_problems_with_everything() {
+    let mut rng = Rng::new(12);
+    let mut asked = 0;
+    for _ in 0..1500 {
+        let problem = everything(&mut rng, 1..7);
+        if instance_is_there(&problem) {
+            let best = brute_force(&problem);
+            assert_eq!(minimum(&problem, &Options::default()).lower_bound, best, "{problem:?}");
+            asked += 1;
+        }
+    }
+    assert!(asked > 1400, "{asked}");
+}
+
 #[test]
 fn larger_problems_agree_between_rules() {
     let mut rng = Rng::new(5);
@@ -143,7 +197,8 @@ fn the_same_question_gets_the_same_answer() {
 #[test]
 fn limits_and_what_the_search_does_not_know() {
     let life = Life::new(0, 2);
-    let fixed = Problem::new(vec![Buffer::new(1, life).fixed_at(3)]).expect("valid");
+    let pair = [Buffer::new(1, life).fixed_at(3), Buffer::new(2, life).fixed_at(2)];
+    let fixed = Problem::new(pair.to_vec()).expect("valid");
     let sweep = Sweep::new(&fixed);
     let options = Options::default();
     assert_eq!(decide(&fixed, &sweep, 4, &options).verdict, Verdict::DoesNotApply);

@@ -18,7 +18,12 @@
 //!   lowest end that any other of them could have. This is disjunctive scheduling, with
 //!   moments for machines.
 //!
+//! Where buffers have windows, or something is fixed, what is placed leaves holes that others may still go to:
+//! see [`holes`](super::holes).
+//!
 //! Cost of a step: the lists of all moments whose buffers were raised, until nothing changes.
+
+use std::ops::Range;
 
 use super::Options;
 use super::instance::Instance;
@@ -78,10 +83,20 @@ enum Change {
     Summary { moment: u32 },
 }
 
+/// A buffer that is not placed, or is, at one of its moments.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Member {
+    pub(super) v: u32,
+    cell: u32,
+    /// What of it is in use then.
+    pub(super) lo: u64,
+    pub(super) hi: u64,
+}
+
 /// What the buffers that are not placed at a moment have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Summary {
-    /// The lowest `low`.
+    /// The lowest that any cell of them can be.
     pub(super) base: u64,
     /// The lowest end, whose it is, and the lowest end of the others.
     end: u64,
@@ -89,6 +104,13 @@ pub(super) struct Summary {
     who: u32,
     /// The lowest end of those that can be the lowest of all.
     first_end: u64,
+}
+
+impl Summary {
+    /// The lowest end of those that are not `v`.
+    pub(super) fn end_without(&self, v: usize) -> u64 {
+        if self.who == v as u32 { self.next_end } else { self.end }
+    }
 }
 
 /// The state, with its history.
@@ -114,12 +136,13 @@ pub(super) struct Tree<'a> {
     old_sums: Vec<Summary>,
     /// The buffers of each moment: those not placed first. Moment `m` has
     /// `members[first[m]..first[m + 1]]`, of which `left[m]` are not placed.
-    members: Vec<u32>,
+    members: Vec<Member>,
     first: Vec<u32>,
     left: Vec<u32>,
-    /// Where each buffer is in the lists of its moments, side by side from `slot_of[v]`.
+    /// Where each cell is in the list of its moment.
     slots: Vec<u32>,
-    slot_of: Vec<u32>,
+    /// What is taken at each moment, from the bottom up, where there may be holes.
+    pub(super) taken: Vec<Vec<(u64, u64)>>,
     /// How many buffers that are not placed live at both `m` and `m + 1`.
     pub(super) bridge: Vec<u32>,
     /// The decisions that `low` of each buffer rests on.
@@ -146,31 +169,31 @@ impl<'a> Tree<'a> {
         let n = instance.len();
         let moments = instance.moments;
         let mut first = vec![0u32; moments + 1];
-        for v in 0..n {
-            for m in instance.span(v) {
-                first[m + 1] += 1;
-            }
+        for cell in &instance.cells {
+            first[cell.moment as usize + 1] += 1;
         }
         for m in 0..moments {
             first[m + 1] += first[m];
         }
         let total = first[moments] as usize;
         let mut fill = first.clone();
-        let (mut members, mut slots) = (vec![0; total], vec![0; total]);
-        let mut slot_of = Vec::with_capacity(n);
+        let (mut members, mut slots) = (vec![Member::default(); total], vec![0; total]);
         let mut bridge = vec![0; moments];
-        let mut at = 0;
         for v in 0..n {
-            slot_of.push(at as u32);
-            for m in instance.span(v) {
-                members[fill[m] as usize] = v as u32;
-                slots[at] = fill[m];
-                fill[m] += 1;
-                at += 1;
+            for (at, cell) in instance.cell_range(v).zip(instance.cells(v)) {
+                let slot = &mut fill[cell.moment as usize];
+                let (lo, hi) = (cell.lo, cell.hi);
+                members[*slot as usize] = Member { v: v as u32, cell: at as u32, lo, hi };
+                slots[at] = *slot;
+                *slot += 1;
             }
             for m in instance.span(v).skip(1) {
                 bridge[m - 1] += 1;
             }
+        }
+        let mut taken = vec![Vec::new(); moments];
+        for cell in &instance.obstacles {
+            taken[cell.moment as usize].push((cell.lo, cell.hi));
         }
         let left = (0..moments).map(|m| first[m + 1] - first[m]).collect();
         let mut tree = Tree {
@@ -189,7 +212,7 @@ impl<'a> Tree<'a> {
             first,
             left,
             slots,
-            slot_of,
+            taken,
             bridge,
             why: vec![Why::default(); n],
             below: vec![Why::default(); moments],
@@ -222,7 +245,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The buffers that are not placed at a moment.
-    pub(super) fn members(&self, moment: usize) -> &[u32] {
+    pub(super) fn members(&self, moment: usize) -> &[Member] {
         let first = self.first[moment] as usize;
         &self.members[first..first + self.left[moment] as usize]
     }
@@ -266,7 +289,7 @@ impl<'a> Tree<'a> {
 
     /// Makes every rule hold from the start.
     pub(super) fn settle_all(&mut self) -> Result<(), Dead> {
-        let mut result = Ok(());
+        let mut result = self.avoid_obstacles();
         for v in 0..self.instance.len() {
             let twin = self.instance.twin[v];
             if self.options.twins && twin != NONE {
@@ -283,65 +306,71 @@ impl<'a> Tree<'a> {
     /// Places `v` at its lowest offset.
     pub(super) fn place(&mut self, v: usize, depth: usize) -> Result<(), Dead> {
         let instance = self.instance;
-        let size = instance.size[v];
-        let end = self.low[v] + size;
+        let low = self.low[v];
         self.placed[v] = true;
         self.history.push(Change::Placed { v: v as u32 });
-        let span = instance.span(v);
-        for (slot, m) in (self.slot_of[v] as usize..).zip(span.clone()) {
-            self.rest[m] -= size;
-            self.history.push(Change::Floor { moment: m as u32, was: self.floor[m] });
-            self.floor[m] = end;
+        for (at, cell) in instance.cell_range(v).zip(instance.cells(v)) {
+            let m = cell.moment as usize;
+            self.rest[m] -= cell.hi - cell.lo;
+            if instance.is_plain {
+                self.history.push(Change::Floor { moment: m as u32, was: self.floor[m] });
+                self.floor[m] = low + cell.hi;
+            } else {
+                self.take(m, low + cell.lo, low + cell.hi);
+            }
             self.history.push(Change::Below { moment: m as u32 });
             self.old_whys.push(self.below[m]);
             self.below[m].add(&Why::only(depth));
             // Swap with the last that is not placed.
             self.left[m] -= 1;
             let last = self.first[m] + self.left[m];
-            self.swap(m, self.slots[slot], last);
+            self.swap(self.slots[at], last);
             self.touch(m);
         }
-        for m in span.clone().skip(1) {
+        for m in instance.span(v).skip(1) {
             self.bridge[m - 1] -= 1;
         }
         let mut result = Ok(());
-        for m in span {
-            result = result.and_then(|()| self.raise_all(m, end, depth));
+        for cell in instance.cells(v) {
+            let (m, lo, hi) = (cell.moment as usize, low + cell.lo, low + cell.hi);
+            result = result.and_then(|()| match instance.is_plain {
+                true => self.raise_all(m, hi, depth),
+                false => self.raise_over(m, lo, hi, depth),
+            });
         }
         self.settle_or_forget(result)
     }
 
     fn unplace(&mut self, v: usize) {
-        let size = self.instance.size[v];
         self.placed[v] = false;
-        for m in self.instance.span(v) {
-            self.rest[m] += size;
+        let instance = self.instance;
+        for cell in instance.cells(v) {
+            let m = cell.moment as usize;
+            self.rest[m] += cell.hi - cell.lo;
             // It is the first of those that are placed: undo goes backwards.
             self.left[m] += 1;
+            if !instance.is_plain {
+                self.give_back(m, self.low[v] + cell.lo);
+            }
         }
-        for m in self.instance.span(v).skip(1) {
+        for m in instance.span(v).skip(1) {
             self.bridge[m - 1] += 1;
         }
     }
 
-    fn swap(&mut self, moment: usize, a: u32, b: u32) {
-        if a == b {
-            return;
-        }
-        let (va, vb) = (self.members[a as usize] as usize, self.members[b as usize] as usize);
+    fn swap(&mut self, a: u32, b: u32) {
         self.members.swap(a as usize, b as usize);
-        let slot = |tree: &Self, v: usize| {
-            tree.slot_of[v] as usize + moment - tree.instance.life[v].0 as usize
-        };
-        let (sa, sb) = (slot(self, va), slot(self, vb));
-        self.slots[sa] = b;
-        self.slots[sb] = a;
+        self.slots[self.members[a as usize].cell as usize] = a;
+        self.slots[self.members[b as usize].cell as usize] = b;
     }
 
-    /// The highest floor under `v`, as an offset that `v` may have.
-    pub(super) fn rests_at(&self, v: usize) -> u64 {
+    /// Whether `v` can be where it could be lowest without falling further.
+    pub(super) fn rests(&mut self, v: usize) -> bool {
+        if !self.instance.is_plain {
+            return self.is_held(v) || self.may_be_held(v);
+        }
         let floor = self.instance.span(v).map(|m| self.floor[m]).max().unwrap_or(0);
-        floor.next_multiple_of(self.instance.align[v])
+        floor.next_multiple_of(self.instance.align[v]) == self.low[v]
     }
 
     /// Decides that `v` does not go to its lowest offset: then another goes below it, and ends no
@@ -349,15 +378,11 @@ impl<'a> Tree<'a> {
     pub(super) fn pass_over(&mut self, v: usize, rests: bool, why: &Why) -> Result<(), Dead> {
         let must_wait = rests && self.options.blocked;
         let level = self.low[v] + self.instance.size[v];
-        let mut end = u64::MAX;
-        for m in self.instance.span(v) {
-            let sum = &self.sum[m];
-            end = end.min(if sum.who == v as u32 { sum.next_end } else { sum.end });
-        }
-        self.work += self.instance.span(v).len() as u64;
+        let end = self.next_place(v);
+        self.work += self.instance.cells(v).len() as u64;
         let mut why = *why;
         why.add(&self.around(v));
-        if end == u64::MAX || (must_wait && !self.is_blocked_below(v, level)) {
+        if end == u64::MAX || (must_wait && !self.is_blocked_below(v)) {
             self.conflict = why;
             return Err(Dead { moment: self.instance.life[v].0 });
         }
@@ -369,10 +394,25 @@ impl<'a> Tree<'a> {
         self.settle_or_forget(result)
     }
 
+    /// The lowest place above its lowest one at which another could hold `v` up.
+    fn next_place(&self, v: usize) -> u64 {
+        let mut next = u64::MAX;
+        for cell in self.instance.cells(v) {
+            let end = self.sum[cell.moment as usize].end_without(v);
+            if self.instance.is_plain {
+                next = next.min(end);
+            } else {
+                next = next.min(self.next_place_at(v, cell, end));
+            }
+        }
+        next
+    }
+
     /// The decisions that everything around `v` rests on.
     pub(super) fn around(&mut self, v: usize) -> Why {
         let mut why = self.why[v];
-        for m in self.instance.span(v) {
+        for cell in self.instance.cells(v) {
+            let m = cell.moment as usize;
             why.add(&self.below[m]);
             why.add(&self.why_of(m));
             self.work += u64::from(self.left[m]);
@@ -384,17 +424,19 @@ impl<'a> Tree<'a> {
     pub(super) fn why_of(&self, moment: usize) -> Why {
         let mut why = Why::default();
         for w in self.members(moment) {
-            why.add(&self.why[*w as usize]);
+            why.add(&self.why[w.v as usize]);
         }
         why
     }
 
-    /// Whether something else could still begin below `level` at a moment of `v`.
-    fn is_blocked_below(&mut self, v: usize, level: u64) -> bool {
-        for m in self.instance.span(v) {
-            let members = self.members(m);
-            let found =
-                members.iter().position(|w| *w as usize != v && self.low[*w as usize] < level);
+    /// Whether something else could still get into the way of `v` at its lowest offset.
+    fn is_blocked_below(&mut self, v: usize) -> bool {
+        for cell in self.instance.cells(v) {
+            let top = self.low[v] + cell.hi;
+            let members = self.members(cell.moment as usize);
+            let found = members
+                .iter()
+                .position(|w| w.v as usize != v && self.low[w.v as usize] + w.lo < top);
             self.work += found.unwrap_or(members.len()) as u64;
             if found.is_some() {
                 return true;
@@ -404,7 +446,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Raises `low(v)`.
-    fn raise(&mut self, v: usize, to: u64, why: &Why) -> Result<(), Dead> {
+    pub(super) fn raise(&mut self, v: usize, to: u64, why: &Why) -> Result<(), Dead> {
         let was = self.low[v];
         if to <= was {
             return Ok(());
@@ -414,10 +456,11 @@ impl<'a> Tree<'a> {
         } else {
             to.next_multiple_of(self.instance.align[v])
         };
-        self.history.push(Change::Low { v: v as u32, was });
-        self.low[v] = to;
         let mut new = self.why[v];
         new.add(why);
+        let to = if self.instance.is_plain { to } else { self.free_from(v, to, &mut new) };
+        self.history.push(Change::Low { v: v as u32, was });
+        self.low[v] = to;
         if new != self.why[v] {
             self.history.push(Change::Why { v: v as u32 });
             self.old_whys.push(self.why[v]);
@@ -427,16 +470,19 @@ impl<'a> Tree<'a> {
             self.conflict = new;
             return Err(Dead { moment: self.instance.life[v].0 });
         }
-        let its_end = was + self.instance.size[v];
-        for m in self.instance.span(v) {
+        let instance = self.instance;
+        for cell in instance.cells(v) {
+            let m = cell.moment as usize;
             let sum = &self.sum[m];
-            let low_end = was == sum.base || its_end <= sum.next_end;
+            let (its_end, to) = (was + cell.hi, to + cell.lo);
+            let low_end = was + cell.lo == sum.base || its_end <= sum.next_end;
             let first = its_end <= sum.first_end || to < sum.first_end;
-            if low_end || (first && to + self.rest[m] > self.capacity) {
+            let is_high = to + self.rest[m] > self.capacity || !instance.is_plain;
+            if low_end || (first && is_high) {
                 self.touch(m);
             }
         }
-        self.work += 1 + self.instance.span(v).len() as u64 / 4;
+        self.work += 1 + instance.cells(v).len() as u64 / 4;
         let twin = self.instance.twin[v];
         if self.options.twins && twin != NONE {
             return self.raise(twin as usize, to + self.instance.size[v], &new);
@@ -474,8 +520,8 @@ impl<'a> Tree<'a> {
         }
         self.work += left as u64;
         let dead = Dead { moment: m as u32 };
-        let Some(highest) = self.capacity.checked_sub(self.rest[m]) else {
-            self.conflict = self.why_of(m);
+        let Some(highest) = self.highest(m) else {
+            self.conflict = self.why_here(m);
             return Err(dead);
         };
         let (sum, raise) = self.summary(m, highest);
@@ -485,13 +531,30 @@ impl<'a> Tree<'a> {
             self.sum[m] = sum;
         }
         if sum.base > highest {
-            self.conflict = self.why_of(m);
+            self.conflict = self.why_here(m);
             return Err(dead);
         }
         if raise && self.options.not_first && left > 1 {
             self.not_first(m, highest)?;
         }
         Ok(())
+    }
+
+    /// The highest that the lowest of those left at a moment can be.
+    fn highest(&self, m: usize) -> Option<u64> {
+        if !self.instance.is_plain {
+            return self.highest_between(m);
+        }
+        self.capacity.checked_sub(self.rest[m])
+    }
+
+    /// The decisions that what is known of a moment rests on.
+    fn why_here(&self, m: usize) -> Why {
+        let mut why = self.why_of(m);
+        if !self.instance.is_plain {
+            why.add(&self.below[m]);
+        }
+        why
     }
 
     /// What the buffers of a moment have in common, if none of them can be the lowest above
@@ -506,8 +569,8 @@ impl<'a> Tree<'a> {
         };
         let mut lowest_above = u64::MAX;
         for w in self.members(m) {
-            let low = self.low[*w as usize];
-            let end = low + self.instance.size[*w as usize];
+            let low = self.low[w.v as usize] + w.lo;
+            let end = self.low[w.v as usize] + w.hi;
             sum.base = sum.base.min(low);
             if low <= highest {
                 sum.first_end = sum.first_end.min(end);
@@ -515,7 +578,7 @@ impl<'a> Tree<'a> {
                 lowest_above = lowest_above.min(low);
             }
             if end < sum.end {
-                (sum.next_end, sum.end, sum.who) = (sum.end, end, *w);
+                (sum.next_end, sum.end, sum.who) = (sum.end, end, w.v);
             } else {
                 sum.next_end = sum.next_end.min(end);
             }
@@ -525,13 +588,14 @@ impl<'a> Tree<'a> {
 
     /// Raises those that can't be the lowest of a moment above one that can.
     fn not_first(&mut self, m: usize, highest: u64) -> Result<(), Dead> {
-        let why = self.why_of(m);
+        let why = self.why_here(m);
         let first = self.first[m] as usize;
         let first_end = self.sum[m].first_end;
         for slot in first..first + self.left[m] as usize {
-            let v = self.members[slot] as usize;
-            if self.low[v] > highest && self.low[v] < first_end {
-                self.raise(v, first_end, &why)?;
+            let w = self.members[slot];
+            let low = self.low[w.v as usize] + w.lo;
+            if low > highest && low < first_end {
+                self.raise(w.v as usize, first_end - w.lo, &why)?;
             }
         }
         Ok(())
@@ -542,17 +606,31 @@ impl<'a> Tree<'a> {
         let first = self.first[m] as usize;
         let why = Why::only(depth);
         for slot in first..first + self.left[m] as usize {
-            let w = self.members[slot];
-            let v = w as usize;
+            let v = self.members[slot].v as usize;
             if self.low[v] < floor {
                 self.raise(v, floor, &why)?;
             }
             if self.wait[v] != 0 && floor + self.instance.size[v] > self.wait[v] {
-                self.history.push(Change::Wait { v: w, was: self.wait[v] });
-                self.wait[v] = 0;
+                self.stop_waiting(v);
             }
         }
         self.work += u64::from(self.left[m]) / 2;
         Ok(())
+    }
+
+    /// The buffers that are left at a moment, by their place in its list.
+    pub(super) fn left_at(&self, m: usize) -> Range<usize> {
+        let first = self.first[m] as usize;
+        first..first + self.left[m] as usize
+    }
+
+    pub(super) fn member(&self, slot: usize) -> Member {
+        self.members[slot]
+    }
+
+    /// What `v` was waiting for has come.
+    pub(super) fn stop_waiting(&mut self, v: usize) {
+        self.history.push(Change::Wait { v: v as u32, was: self.wait[v] });
+        self.wait[v] = 0;
     }
 }

@@ -25,6 +25,7 @@ use self::chain::{channel_numbers, compile};
 use crate::at::At;
 use crate::constants::Constants;
 use crate::kernel::{Built, Call, Lack};
+use crate::split::Threads;
 
 /// A model with what is known of it before anything runs.
 #[derive(Clone, Copy)]
@@ -33,6 +34,7 @@ pub(crate) struct On<'a> {
     pub(crate) facts: &'a [Fact],
     pub(crate) constants: &'a Constants<'a>,
     pub(crate) level: Level,
+    pub(crate) threads: &'a Threads,
 }
 
 impl<'a> On<'a> {
@@ -41,8 +43,8 @@ impl<'a> On<'a> {
     }
 
     fn at(&self, node: usize) -> At<'a> {
-        let On { facts, constants, level, .. } = *self;
-        At { node: self.node(node), facts, constants, level, wider: None }
+        let On { facts, constants, level, threads, .. } = *self;
+        At { node: self.node(node), facts, constants, level, threads, wider: None }
     }
 
     fn dtype(&self, id: TensorId) -> Result<Dtype, Lack> {

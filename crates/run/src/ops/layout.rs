@@ -183,6 +183,19 @@ pub(super) fn pad(at: &At<'_>, mode: PadMode) -> Result<Built, Lack> {
     })))
 }
 
+/// `x, dims`: the middle of what is longer, and zeros around what is shorter.
+pub(super) fn center_crop_pad(at: &At<'_>) -> Result<Built, Lack> {
+    let (dims, to) = (at.dims(0)?, at.result_dims(0)?);
+    let shift = |(from, to): (&usize, &usize)| {
+        if to >= from { ((to - from) / 2) as isize } else { -(((from - to) / 2) as isize) }
+    };
+    let before: Vec<isize> = dims.iter().zip(&to).map(shift).collect();
+    by_width!(at.dtype(0)?, T => Ok(Built::one(1, 1, move |io| {
+        pad::pad(Pad::Constant(T::default()), (io.read(0), &dims), &before, (io.write(0), &to));
+        Ok(())
+    })))
+}
+
 /// The dims of images.
 fn image(at: &At<'_>) -> Result<[usize; 4], Lack> {
     at.dims(0)?.try_into().map_err(|dims: Vec<usize>| format!("{} dims, not 4", dims.len()))

@@ -65,6 +65,7 @@ fn kernel(at: &At<'_>) -> Result<Built, Lack> {
         Operator::Expand => layout::expand(at),
         Operator::Tile => layout::tile(at),
         Operator::Pad(mode) => layout::pad(at, *mode),
+        Operator::CenterCropPad(_) => layout::center_crop_pad(at),
         Operator::DepthToSpace { block, order } => layout::depth_to_space(at, *block, *order),
         Operator::SpaceToDepth { block } => layout::space_to_depth(at, *block),
         Operator::ReverseSequence { batch_axis, .. } => layout::reverse_sequence(at, *batch_axis),
@@ -102,6 +103,7 @@ fn kernel(at: &At<'_>) -> Result<Built, Lack> {
         Operator::LayerNorm(norm) => norms::layer_norm(at, *norm),
         Operator::Norm(norm) => norms::norm(at, norm),
         Operator::LocalNorm(norm) => norms::local_norm(at, *norm),
+        Operator::SkipNorm(norm) => norms::skip_norm(at, *norm),
 
         Operator::Recurrent(layer) => recurrent::recurrent(at, layer),
         Operator::Attention(attention) => attention::attention(at, *attention),
@@ -124,7 +126,6 @@ fn kernel(at: &At<'_>) -> Result<Built, Lack> {
         | Operator::Bernoulli { .. }
         | Operator::Multinomial { .. }
         | Operator::SignalWindow(_)
-        | Operator::CenterCropPad(_)
         | Operator::NonZero
         | Operator::Compress { .. }
         | Operator::Unique { .. }
@@ -136,7 +137,6 @@ fn kernel(at: &At<'_>) -> Result<Built, Lack> {
         | Operator::RoiAlign(_)
         | Operator::MaxRoiPool { .. }
         | Operator::AffineGrid { .. }
-        | Operator::SkipNorm(_)
         | Operator::Fourier { .. }
         | Operator::ShortFourier { .. }
         | Operator::MelWeights(_)

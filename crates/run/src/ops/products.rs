@@ -64,7 +64,7 @@ pub(crate) fn matmul_scratch(at: &At<'_>) -> Result<usize, Lack> {
     at.only_f32(&[0, 1])?;
     let stack = Stack::new(&at.dims(0)?, &at.dims(1)?).ok_or("matrices that do not fit")?;
     let is_packed = has_fixed_factor(at)? && stack.shape.m != 1;
-    Ok(matmul::matmul_scratch(at.level, &stack, is_packed))
+    Ok(at.threads.count() * matmul::matmul_scratch(at.level, &stack, is_packed))
 }
 
 fn stacked(at: &At<'_>, alpha: f32, tail: Tail) -> Result<Built, Lack> {
@@ -81,8 +81,9 @@ fn stacked(at: &At<'_>, alpha: f32, tail: Tail) -> Result<Built, Lack> {
         _ => None,
     };
     let packed = fixed.as_ref().map_or(0, Fixed::len);
-    let scratch =
-        matmul::matmul_scratch(level, &stack, fixed.as_ref().is_some_and(Fixed::is_packed));
+    let threads = at.threads.clone();
+    let is_packed = fixed.as_ref().is_some_and(Fixed::is_packed);
+    let scratch = threads.count() * matmul::matmul_scratch(level, &stack, is_packed);
     let is_fixed = fixed.is_some();
     let built = Built::one(SLOT_RESIDUAL, 1, move |io| {
         let (y, scratch) = (io.write(0), io.scratch());
@@ -98,7 +99,7 @@ fn stacked(at: &At<'_>, alpha: f32, tail: Tail) -> Result<Built, Lack> {
             return Ok(());
         }
         let operands = Operands { a: io.read(0), b, epilogue };
-        matmul::matmul(level, &stack, &operands, 0..stack.len(), y, scratch);
+        threads.matmul(level, &stack, &operands, (y, scratch));
         tail.follows.finish(level, y);
         Ok(())
     });
@@ -134,7 +135,7 @@ pub(crate) fn gemm(at: &At<'_>, gemm: Gemm, tail: Tail) -> Result<Built, Lack> {
 pub(crate) fn gemm_scratch(at: &At<'_>, gemm: Gemm) -> Result<usize, Lack> {
     let (shape, ..) = gemm_shape(at, gemm)?;
     let is_packed = at.is_constant(1) && shape.m != 1;
-    Ok(gemm::gemm_scratch(at.level, shape, false, is_packed))
+    Ok(at.threads.count() * gemm::gemm_scratch(at.level, shape, false, is_packed))
 }
 
 /// The dims of a product, and the columns of its factors as they are stored.
@@ -187,7 +188,8 @@ fn general(at: &At<'_>, gemm: Gemm, tail: Tail) -> Result<Built, Lack> {
     let fixed = fixed.map(|b| Fixed::new(level, shape, matrix(&b, b_columns, gemm.transpose_b)));
     let packed = fixed.as_ref().map_or(0, Fixed::len);
     let is_packed = fixed.as_ref().is_some_and(Fixed::is_packed);
-    let scratch = gemm::gemm_scratch(level, shape, false, is_packed);
+    let threads = at.threads.clone();
+    let scratch = threads.count() * gemm::gemm_scratch(level, shape, false, is_packed);
     let (added, is_fixed) = (added(at, m, n)?, fixed.is_some());
     let built = Built::one(SLOT_RESIDUAL, 1, move |io| {
         let (y, scratch) = (io.write(0), io.scratch());
@@ -207,7 +209,7 @@ fn general(at: &At<'_>, gemm: Gemm, tail: Tail) -> Result<Built, Lack> {
             Some(fixed) => fixed.operand(n),
             None => Operand::Plain(matrix(io.read(1), b_columns, gemm.transpose_b)),
         };
-        gemm::gemm(level, &Product { shape, a, b, epilogue }, y, n, scratch);
+        threads.gemm(level, &Product { shape, a, b, epilogue }, (y, scratch));
         tail.follows.finish(level, y);
         Ok(())
     });

@@ -90,7 +90,7 @@ pub(crate) fn conv_scratch(at: &At<'_>, convolution: &Convolution) -> Result<usi
     at.only_f32(&[0, 1, 2, 3])?;
     let shape = conv_shape(at, (0, 1), convolution)?;
     let is_packed = at.is_constant(1) && conv::packed_conv_len(at.level, &shape) > 0;
-    Ok(conv::conv_scratch(at.level, &shape, is_packed))
+    Ok(at.threads.count() * conv::conv_scratch(at.level, &shape, is_packed))
 }
 
 /// `x, w, bias?, more?`.
@@ -110,7 +110,8 @@ pub(crate) fn conv(at: &At<'_>, convolution: &Convolution, tail: Tail) -> Result
     });
     // Weights that are not packed are read where they are, unless something is folded into them.
     let fixed = fixed.filter(|_| len > 0 || tail.is_folded());
-    let scratch = conv::conv_scratch(level, &shape, fixed.is_some() && len > 0);
+    let threads = at.threads.clone();
+    let scratch = threads.count() * conv::conv_scratch(level, &shape, fixed.is_some() && len > 0);
     let (kept, plane) = (fixed.as_ref().map(Vec::len), shape.window.output_len());
     let built = Built::one(SLOT_RESIDUAL + 1, 1, move |io| {
         let (y, scratch) = (io.write(0), io.scratch());
@@ -125,7 +126,7 @@ pub(crate) fn conv(at: &At<'_>, convolution: &Convolution, tail: Tail) -> Result
             None => Weights::Plain(io.read(1)),
         };
         let operands = conv::Operands { x: io.read(0), weights, epilogue };
-        conv::conv(level, &shape, &operands, 0..shape.planes(), y, scratch);
+        threads.conv(level, &shape, &operands, (y, scratch));
         tail.follows.finish(level, y);
         Ok(())
     });

@@ -13,7 +13,7 @@ struct Ours {
 fn made(task: &Task) -> Result<Ours, String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
     let (model, weights) = plimsoll_onnx::load_with_weights(&task.model).map_err(|e| said(&e))?;
-    let options = Options::quick();
+    let options = Options::quick().with_threads(task.threads);
     let mut session = Session::new(&model, &weights, &options).map_err(|e| said(&e))?;
     for input in &task.inputs {
         let bytes = session.input_bytes_mut(&input.name).ok_or("an input that is not there")?;
