@@ -70,8 +70,8 @@ impl Blocks {
             });
             parts.push(node.parts);
         }
-        let joined = Problem::new(buffers).ok()?.with_capacity(problem.capacity());
-        Some(Blocks { problem: joined, parts, work: joiner.work })
+        let whole = Problem::new(buffers).ok()?.with_capacity(problem.capacity());
+        Some(Blocks { problem: whole, parts, work: joiner.work })
     }
 
     /// The packing of the buffers that a packing of the blocks is.

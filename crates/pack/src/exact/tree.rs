@@ -27,6 +27,7 @@ use std::ops::Range;
 
 use super::Options;
 use super::instance::Instance;
+pub(super) use super::why::Why;
 
 /// No buffer.
 pub(super) const NONE: u32 = u32::MAX;
@@ -36,39 +37,6 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) struct Dead {
     /// The moment that has no room, or one of the life of the buffer that has none.
     pub(super) moment: u32,
-}
-
-/// A set of decisions, by their depth in the tree modulo its size: a superset, never less.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Why([u64; 4]);
-
-/// From this depth on a bit stands for several decisions.
-const DEPTHS: usize = 4 * 64;
-
-impl Why {
-    /// Only that one.
-    pub(super) fn only(depth: usize) -> Why {
-        let mut why = Why::default();
-        why.0[depth / 64 % 4] = 1 << (depth % 64);
-        why
-    }
-
-    pub(super) fn has(&self, depth: usize) -> bool {
-        self.0[depth / 64 % 4] >> (depth % 64) & 1 == 1
-    }
-
-    pub(super) fn add(&mut self, other: &Why) {
-        for (a, b) in self.0.iter_mut().zip(&other.0) {
-            *a |= b;
-        }
-    }
-
-    /// Without the deepest that there is, unless its bit may stand for another one too.
-    pub(super) fn remove(&mut self, depth: usize) {
-        if depth < DEPTHS {
-            self.0[depth / 64] &= !(1 << (depth % 64));
-        }
-    }
 }
 
 /// What was changed, to be taken back.
@@ -333,9 +301,12 @@ impl<'a> Tree<'a> {
         let mut result = Ok(());
         for cell in instance.cells(v) {
             let (m, lo, hi) = (cell.moment as usize, low + cell.lo, low + cell.hi);
-            result = result.and_then(|()| match instance.is_plain {
-                true => self.raise_all(m, hi, depth),
-                false => self.raise_over(m, lo, hi, depth),
+            result = result.and_then(|()| {
+                if instance.is_plain {
+                    self.raise_all(m, hi, depth)
+                } else {
+                    self.raise_over(m, lo, hi, depth)
+                }
             });
         }
         self.settle_or_forget(result)
