@@ -104,7 +104,7 @@ pub(super) struct Tree<'a> {
     old_sums: Vec<Summary>,
     /// The buffers of each moment: those not placed first. Moment `m` has
     /// `members[first[m]..first[m + 1]]`, of which `left[m]` are not placed.
-    members: Vec<Member>,
+    pub(super) members: Vec<Member>,
     first: Vec<u32>,
     left: Vec<u32>,
     /// Where each cell is in the list of its moment.
@@ -214,8 +214,7 @@ impl<'a> Tree<'a> {
 
     /// The buffers that are not placed at a moment.
     pub(super) fn members(&self, moment: usize) -> &[Member] {
-        let first = self.first[moment] as usize;
-        &self.members[first..first + self.left[moment] as usize]
+        &self.members[self.left_at(moment)]
     }
 
     /// Whether something is still to be placed at a moment.
@@ -560,9 +559,8 @@ impl<'a> Tree<'a> {
     /// Raises those that can't be the lowest of a moment above one that can.
     fn not_first(&mut self, m: usize, highest: u64) -> Result<(), Dead> {
         let why = self.why_here(m);
-        let first = self.first[m] as usize;
         let first_end = self.sum[m].first_end;
-        for slot in first..first + self.left[m] as usize {
+        for slot in self.left_at(m) {
             let w = self.members[slot];
             let low = self.low[w.v as usize] + w.lo;
             if low > highest && low < first_end {
@@ -574,9 +572,8 @@ impl<'a> Tree<'a> {
 
     /// Raises what is left at a moment above what was just placed there.
     fn raise_all(&mut self, m: usize, floor: u64, depth: usize) -> Result<(), Dead> {
-        let first = self.first[m] as usize;
         let why = Why::only(depth);
-        for slot in first..first + self.left[m] as usize {
+        for slot in self.left_at(m) {
             let v = self.members[slot].v as usize;
             if self.low[v] < floor {
                 self.raise(v, floor, &why)?;
@@ -593,10 +590,6 @@ impl<'a> Tree<'a> {
     pub(super) fn left_at(&self, m: usize) -> Range<usize> {
         let first = self.first[m] as usize;
         first..first + self.left[m] as usize
-    }
-
-    pub(super) fn member(&self, slot: usize) -> Member {
-        self.members[slot]
     }
 
     /// What `v` was waiting for has come.
