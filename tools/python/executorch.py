@@ -18,6 +18,7 @@ import torchvision
 from executorch.exir import ExecutorchBackendConfig, to_edge
 from executorch.exir.memory_planning import MemoryPlanningAlgorithmSuite, greedy, naive
 from executorch.exir.passes import MemoryPlanningPass
+from executorch.exir.passes.constant_prop_pass import constant_prop_pass
 from executorch.runtime import Runtime
 
 import plimsoll.executorch
@@ -90,21 +91,25 @@ MODELS = {
     "vit_tiny, 4 layers": vit,
     "decoder with a cache, 1 token": lambda: text(1),
     "decoder with a cache, 64 tokens": lambda: text(64),
+    "decoder with a cache, 1 token, weights folded": lambda: text(1),
+    "decoder with a cache, 64 tokens, weights folded": lambda: text(64),
 }
 
 #: Name, algorithm, and whether the nodes are put into a better order before.
 WAYS = [
     ("naive", lambda: MemoryPlanningAlgorithmSuite([naive]), False),
     ("greedy", lambda: MemoryPlanningAlgorithmSuite([greedy]), False),
-    ("packed", lambda: plimsoll.executorch.planner(in_place=False), False),
-    ("in place", lambda: plimsoll.executorch.planner(), False),
+    ("packed", lambda: plimsoll.executorch.planner(in_place=False, early_write_back=False), False),
+    ("in place", lambda: plimsoll.executorch.planner(early_write_back=False), False),
     ("and in order", lambda: plimsoll.executorch.planner(), True),
 ]
 
 
-def measured(exported, inputs, algorithm, is_reordered):
+def measured(exported, inputs, algorithm, is_reordered, is_folded):
     """The bytes of the planned arena, and the outputs of two runs."""
     edge = to_edge(copy.deepcopy(exported))
+    if is_folded:
+        edge._edge_programs["forward"] = constant_prop_pass(edge.exported_program())
     if is_reordered:
         plimsoll.executorch.reorder(edge)
     planning = MemoryPlanningPass(memory_planning_algo=algorithm)
@@ -128,7 +133,8 @@ def main(names):
         torch.manual_seed(0)
         model, inputs = MODELS[name]()
         exported = torch.export.export(model.eval().requires_grad_(False), inputs)
-        found = {way: measured(exported, inputs, make(), order) for way, make, order in WAYS}
+        folded = name.endswith("weights folded")
+        found = {way: measured(exported, inputs, make(), order, folded) for way, make, order in WAYS}
         base, least = found["greedy"], min(found["in place"][0], found["and in order"][0])
         is_same = all(same(base[1], runs) for _, runs in found.values())
         all_same &= is_same

@@ -103,6 +103,16 @@ fn parse_no_reuse(text: &str) -> Result<NoReuse, String> {
 }
 
 impl ChoiceArgs {
+    /// Nothing but alignment, what has a place, what is in place, and how to pack.
+    pub(crate) fn plain(
+        align: Option<NonZeroU64>,
+        place: Option<Boundary<bool>>,
+        no_in_place: bool,
+        packing: PackingArgs,
+    ) -> Self {
+        ChoiceArgs { align, place, no_in_place, packing, ..ChoiceArgs::default() }
+    }
+
     /// The files that are read.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.shared_from.as_deref().into_iter()

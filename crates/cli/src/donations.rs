@@ -4,6 +4,7 @@
 use anyhow::{Result, anyhow};
 use clap::Args;
 use plimsoll_graph::{Donation, Graph, Kernels, donate};
+use plimsoll_model::Model;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -52,6 +53,27 @@ impl DonationArgs {
             "state" => !self.state.is_empty(),
             _ => false,
         }
+    }
+
+    /// The names of donations and of states of a model that is run. Names may have an equals sign themselves.
+    #[allow(clippy::type_complexity, reason = "two lists of pairs")]
+    pub(crate) fn of(
+        &self,
+        model: &Model,
+    ) -> Result<(Vec<(String, String)>, Vec<(String, String)>)> {
+        let is_input =
+            |name: &str| model.body.inputs.iter().any(|id| model.tensor(*id).name == name);
+        let split = |option: &str, pair: &String| {
+            let splits = pair.match_indices('=').map(|(at, _)| (&pair[..at], &pair[at + 1..]));
+            let found = splits.clone().find(|(input, _)| is_input(input));
+            let (input, output) =
+                found.ok_or_else(|| anyhow!("{option} {pair}: there is no such input"))?;
+            Ok((input.to_owned(), output.to_owned()))
+        };
+        let all = |option: &str, pairs: &[String]| -> Result<Vec<(String, String)>> {
+            pairs.iter().map(|pair| split(option, pair)).collect()
+        };
+        Ok((all("--donate", &self.donate)?, all("--state", &self.state)?))
     }
 
     /// What the arguments say, and where they say nothing, what a plan tells.

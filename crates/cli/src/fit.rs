@@ -1,20 +1,29 @@
 //! `plimsoll fit`: the same model, rewritten so that it needs less memory.
 
+use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use clap::{ArgGroup, ValueEnum};
+use plimsoll::{BankSpec, Boundary, SpillBanks};
 use plimsoll_model::Model;
 use plimsoll_onnx::{OnnxFile, Written};
-use plimsoll_report::{FrontierPoint, FrontierReport, Region, Wanted};
-use plimsoll_rewrite::{Applied, FitOptions, Frontier, Goal, Point, fit};
+use plimsoll_report::{FrontierPoint, FrontierReport, Region, Tried, TwoMemoriesReport, Wanted};
+use plimsoll_rewrite::{
+    Applied, FitError, FitOptions, Frontier, Goal, Point, fit, in_two_memories,
+};
 
+use crate::choices::ChoiceArgs;
+use crate::clock::Clock;
+use crate::dims::DimArgs;
 use crate::input::Source;
+use crate::model::{KernelChoice, ModelArgs, how_to_bind};
 use crate::noted_onnx::is_beside;
-use crate::output::{self, Output, OutputArgs};
+use crate::output::{self, Output, OutputArgs, Outputs};
+use crate::packing::PackingArgs;
 use crate::planning::PlanningArgs;
-use crate::{Answer, size};
+use crate::{Answer, bank, boundary, size, two_memories};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,15 +32,23 @@ Examples:
   plimsoll fit net.onnx --most-arithmetic 10% -o small.onnx
                                                          the smallest arena for that price
   plimsoll fit net.onnx --frontier -o frontier.html      the frontier as a picture; also .svg, .json
+  plimsoll fit net.onnx --bank fast=256KiB --bank slow -o small.onnx -o plan.json
+                                                         the fewest bytes moved between two memories,
+                                                         and the plan with its copies
 
 The model that is written has the same inputs, outputs and weights, and any runtime executes it; its
 nodes stand in the order that was planned. Weights are copied as they are, and those in other files
-stay there. Exit status 1 if nothing that was found fits; the smallest arena is told then.
-The same arguments as for `plimsoll plan` say how the model is read and planned.";
+stay there. Exit status 1 if nothing that was found fits; the smallest arena is told then. Every point
+of a frontier can be written: its arena is a budget.";
+
+/// A rewritten model is for one size.
+const DIM_HELP: &str =
+    "What a symbol in the shapes of inputs stands for; the rewritten model is for this size";
 
 /// Rewrite a model so that it computes the same in less memory
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES, group(ArgGroup::new("goal")))]
+#[command(after_help = EXAMPLES, group(ArgGroup::new("goal")),
+          mut_arg("dim", |dim| dim.value_name("NAME=N").help(DIM_HELP).long_help(DIM_HELP)))]
 pub(crate) struct Args {
     /// The model, in ONNX; - for standard input, nothing for the built-in sample
     #[arg(value_name = "FILE")]
@@ -43,7 +60,7 @@ pub(crate) struct Args {
     budget: Option<u64>,
 
     /// Find the smallest arena for at most so much more arithmetic, such as 10%
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, group = "goal")]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, allow_hyphen_values = true, group = "goal")]
     most_arithmetic: Option<f64>,
 
     /// Find every arena that is smaller for more arithmetic; this is what is done without a goal
@@ -55,15 +72,43 @@ pub(crate) struct Args {
     work: Option<u64>,
 
     #[command(flatten)]
-    planning: PlanningArgs,
+    dims: DimArgs,
+
+    /// What the kernels can do: standard (views are free, and ops that can work in place do), strided (and every op
+    /// reads and writes strided rows), views (nothing works in place), copying (every op writes bytes of its own) or
+    /// tflm (as the reference kernels of TensorFlow Lite Micro) [default: standard]
+    #[arg(long, value_name = "NAME", value_parser = parse_kernels)]
+    kernels: Option<KernelChoice>,
+
+    /// Offsets are multiples of this where a value does not say [default: 64]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_align, allow_hyphen_values = true)]
+    align: Option<NonZeroU64>,
+
+    /// Which values at the boundary get a place in the arena: inputs,weights,outputs, or all, or none;
+    /// weights are params,constants [default: outputs]
+    #[arg(long, value_name = "KINDS", value_parser = boundary::parse_place)]
+    place: Option<Boundary<bool>>,
+
+    /// Outputs do not take over the bytes of inputs, but for those that must
+    #[arg(long)]
+    no_in_place: bool,
+
+    /// Two memories, the fast one with its size first, like fast=256KiB and slow: values wait in the slow one between
+    /// uses, and the model is found that moves fewest bytes
+    #[arg(long = "bank", value_name = "BANK", value_parser = bank::parse,
+          conflicts_with_all = ["budget", "frontier"])]
+    banks: Vec<BankSpec>,
 
     #[command(flatten)]
-    output: OutputArgs<Format>,
+    pub(crate) packing: PackingArgs,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs<Format>,
 }
 
 /// The forms of what was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(crate) enum Format {
     /// A table for people
     Text,
     /// One object, for scripts
@@ -98,7 +143,24 @@ fn parse_percent(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Steps of fused kernels are no nodes that a file could have.
+fn parse_kernels(name: &str) -> Result<KernelChoice, String> {
+    let kernels: KernelChoice = name.parse()?;
+    if kernels.is_fused() {
+        return Err("a model is written for kernels that are not fused".to_owned());
+    }
+    Ok(kernels)
+}
+
 impl Args {
+    /// How the model is read and planned.
+    fn planning(&self) -> PlanningArgs {
+        let how_to_read = ModelArgs::plain(self.dims.clone(), self.kernels.clone());
+        let packing = self.packing.clone();
+        let choices = ChoiceArgs::plain(self.align, self.place, self.no_in_place, packing);
+        PlanningArgs { how_to_read, choices }
+    }
+
     fn goal(&self) -> Goal {
         match (self.budget, self.most_arithmetic) {
             (Some(budget), _) => Goal::Budget(budget),
@@ -108,72 +170,128 @@ impl Args {
     }
 
     /// The files that are read.
-    fn files(&self) -> Vec<&Path> {
-        let model = self.model.as_deref().into_iter();
-        model.chain(self.planning.files()).collect()
+    pub(crate) fn files(&self) -> Vec<&Path> {
+        self.model.as_deref().into_iter().collect()
     }
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
-    let outputs = args.output.resolve(&args.files())?;
-    let goal = args.goal();
-    if goal == Goal::Frontier && outputs.has(|format| format == Format::Onnx) {
-        bail!(
-            "a frontier is many models: say which one to write, by --budget or --most-arithmetic"
-        );
+    if let Some(banks) = two_memories::banks(&args.banks)? {
+        return run_in_two(args, &banks);
     }
+    let outputs = args.output.resolve(&args.files())?;
+    args.check_forms(&outputs)?;
     let source = Source::or_sample(args.model.as_deref());
-    let Some(options) = args.planning.choices.resolve()? else { return Ok(Answer::Yes) };
-    let lowering = args.planning.how_to_read.resolve()?;
-    let (model, file, bindings) = lowering.model(&source)?;
-    let mut fitting = FitOptions::new(goal);
-    (fitting.options, fitting.lowering) = (options, lowering.options());
-    fitting.work = args.work.unwrap_or(fitting.work);
-    let mut clock = args.planning.choices.packing.start_clock();
-    let mut stopped = false;
-    let mut pulse = || {
-        stopped |= clock.tick(|| "trying other ways to compute it".to_owned()).is_break();
-        if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    let found = fit(&model, &bindings, &fitting, &mut pulse);
-    drop(clock);
-    let frontier = found.map_err(|error| anyhow!("{source}: {error}"))?;
-    let chosen = chosen(&frontier, goal);
-    let origin = source.origin();
-    let report = FrontierReport {
-        source: &origin,
-        source_arena_bytes: frontier.source_arena_bytes,
-        source_multiply_adds: frontier.source_multiply_adds,
-        source_nodes: model.body.nodes.len(),
-        wanted: wanted(goal),
-        points: frontier.points.iter().map(|point| told(point, &model)).collect(),
-        chosen,
-        stopped,
-    };
+    let clock = args.packing.start_clock();
+    let Some(fitted) = args.fit(source, clock)? else { return Ok(Answer::Yes) };
     for output in outputs.iter() {
-        match output.format {
-            Format::Text => output.write(|out| report.write_text(out))?,
-            Format::Json => output.write(|out| report.write_json(out))?,
-            Format::Html => output.write(|out| report.write_html(out))?,
-            Format::Svg => output.write(|out| report.write_svg(out))?,
-            Format::Onnx => {
-                if let Some(chosen) = chosen {
-                    write(output, &file, &frontier.points[chosen], &source)?;
-                }
-            }
-        }
+        fitted.write(output)?;
     }
     if outputs.iter().all(|output| output.path().is_some()) && !output::is_quiet() {
-        output::to_stdout(true, |out| report.write_text(out))?;
+        output::to_stdout(true, |out| fitted.report(|report| report.write_text(out)))?;
     }
-    if source == Source::Sample {
+    if fitted.source == Source::Sample {
         outputs.note("no model given; this is the built-in sample");
     }
-    if goal != Goal::Frontier && chosen.is_none() {
-        outputs.note(&format!("{source}: does not fit: {}", report.refusal()));
-        return Ok(Answer::No);
+    match fitted.refusal() {
+        None => Ok(Answer::Yes),
+        Some(refusal) => {
+            outputs.note(&refusal);
+            Ok(Answer::No)
+        }
     }
-    Ok(Answer::Yes)
+}
+
+impl Args {
+    /// A frontier is no single model.
+    pub(crate) fn check_forms(&self, outputs: &Outputs<Format>) -> Result<()> {
+        if self.goal() == Goal::Frontier && outputs.has(|format| format == Format::Onnx) {
+            bail!(
+                "a frontier is many models: say which one to write, by --budget or --most-arithmetic"
+            );
+        }
+        Ok(())
+    }
+
+    /// Looks for other ways to compute a model; nothing if only a list of algorithms was asked for.
+    pub(crate) fn fit(&self, source: Source, mut clock: Clock) -> Result<Option<Fitted>> {
+        let goal = self.goal();
+        let planning = self.planning();
+        let Some(options) = planning.choices.resolve()? else { return Ok(None) };
+        let lowering = planning.how_to_read.resolve()?;
+        let (model, file, bindings) = lowering.model(&source)?;
+        let mut fitting = FitOptions::new(goal);
+        (fitting.options, fitting.lowering) = (options, lowering.options());
+        fitting.work = self.work.unwrap_or(fitting.work);
+        let mut stopped = false;
+        let mut pulse = || {
+            stopped |= clock.tick(|| "trying other ways to compute it".to_owned()).is_break();
+            if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let found = fit(&model, &bindings, &fitting, &mut pulse);
+        let frontier = found.map_err(|error| blamed(&error, &source))?;
+        let chosen = chosen(&frontier, goal);
+        Ok(Some(Fitted { source, model, file, goal, frontier, chosen, stopped }))
+    }
+}
+
+/// What was found for a model.
+pub(crate) struct Fitted {
+    pub(crate) source: Source,
+    model: Model,
+    file: OnnxFile,
+    goal: Goal,
+    pub(crate) frontier: Frontier,
+    /// The point that meets the goal.
+    pub(crate) chosen: Option<usize>,
+    stopped: bool,
+}
+
+impl Fitted {
+    /// What is reported of it.
+    pub(crate) fn report<T>(&self, tell: impl FnOnce(&FrontierReport<'_>) -> T) -> T {
+        let origin = self.source.origin();
+        tell(&FrontierReport {
+            source: &origin,
+            source_arena_bytes: self.frontier.source_arena_bytes,
+            source_multiply_adds: self.frontier.source_multiply_adds,
+            source_nodes: self.model.body.nodes.len(),
+            wanted: wanted(self.goal),
+            points: self.frontier.points.iter().map(|point| told(point, &self.model)).collect(),
+            chosen: self.chosen,
+            stopped: self.stopped,
+        })
+    }
+
+    /// Why nothing meets the goal, if nothing does.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        if self.goal == Goal::Frontier || self.chosen.is_some() {
+            return None;
+        }
+        self.report(|report| Some(format!("{}: does not fit: {}", self.source, report.refusal())))
+    }
+
+    /// Writes it in the form that an output has; a model only if one meets the goal.
+    pub(crate) fn write(&self, output: &Output<Format>) -> Result<()> {
+        match output.format {
+            Format::Text => output.write(|out| self.report(|report| report.write_text(out))),
+            Format::Json => output.write(|out| self.report(|report| report.write_json(out))),
+            Format::Html => output.write(|out| self.report(|report| report.write_html(out))),
+            Format::Svg => output.write(|out| self.report(|report| report.write_svg(out))),
+            Format::Onnx => match self.chosen {
+                Some(chosen) => {
+                    write(output, &self.file, &self.frontier.points[chosen], &self.source)
+                }
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+/// What is wrong with a model, and how to say what it does not.
+fn blamed(error: &FitError, source: &Source) -> anyhow::Error {
+    let how = if let FitError::Shapes(error) = error { how_to_bind(error) } else { "" };
+    anyhow!("{source}: {error}{how}")
 }
 
 /// The point that a goal is met by.
@@ -206,6 +324,8 @@ fn told(point: &Point, model: &Model) -> FrontierPoint {
         multiply_adds: point.multiply_adds,
         nodes: point.rewritten.model.body.nodes.len(),
         regions: point.ways.iter().map(region).collect(),
+        peak_node: point.peak.node.clone(),
+        peak_tensors: point.peak.tensors.clone(),
     }
 }
 
@@ -220,4 +340,85 @@ fn write(output: &Output<Format>, file: &OnnxFile, point: &Point, source: &Sourc
         );
     }
     output.write(|out| written.write(out))
+}
+
+/// The same with two memories: the model that moves fewest bytes between them.
+fn run_in_two(args: &Args, banks: &SpillBanks) -> Result<Answer> {
+    let outputs = args.output.resolve(&args.files())?;
+    if outputs.has(|format| matches!(format, Format::Html | Format::Svg)) {
+        bail!("--bank: what two memories take is told as text, JSON and a model");
+    }
+    let source = Source::or_sample(args.model.as_deref());
+    let planning = args.planning();
+    let Some(options) = planning.choices.resolve()? else { return Ok(Answer::Yes) };
+    let lowering = planning.how_to_read.resolve()?;
+    let (model, file, bindings) = lowering.model(&source)?;
+    let mut fitting = FitOptions::new(Goal::Frontier);
+    (fitting.options, fitting.lowering) = (options, lowering.options());
+    fitting.work = args.work.unwrap_or(fitting.work);
+    fitting.fast_bytes = Some(banks.capacity);
+    let mut clock = args.packing.start_clock();
+    let mut stopped = false;
+    let mut pulse = || {
+        stopped |= clock.tick(|| "trying other ways to compute it".to_owned()).is_break();
+        if stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let blame = |error: FitError| blamed(&error, &source);
+    let frontier = fit(&model, &bindings, &fitting, &mut pulse).map_err(blame)?;
+    let most = args.most_arithmetic.unwrap_or(f64::INFINITY);
+    let points =
+        frontier.narrow.iter().chain(frontier.points.iter().filter(|p| !p.ways.is_empty()));
+    let points: Vec<&Point> =
+        points.filter(|point| frontier.extra_percent(point) <= most).collect();
+    let mut tried = Vec::new();
+    for point in &points {
+        let two = in_two_memories(point, &bindings, &fitting, banks, &mut pulse);
+        let outcome = two.map_err(blame)?;
+        let outcome = outcome.map(|two| two_memories::in_two(two.moved, &two.plan));
+        tried.push(Tried {
+            arena_bytes: point.arena_bytes,
+            multiply_adds: point.multiply_adds,
+            nodes: point.rewritten.model.body.nodes.len(),
+            outcome: outcome.map_err(|error| error.to_string()),
+        });
+    }
+    let chosen = two_memories::best(&tried);
+    let (origin, source_multiply_adds) = (source.origin(), frontier.source_multiply_adds);
+    let report =
+        TwoMemoriesReport { source: &origin, banks, source_multiply_adds, tried, chosen, stopped };
+    // The model first: the plan is one of its file.
+    let mut planned = Some(source.clone());
+    if let Some(point) = chosen.map(|chosen| points[chosen]) {
+        for output in outputs.iter().filter(|output| output.format == Format::Onnx) {
+            write(output, &file, point, &source)?;
+        }
+        if !point.ways.is_empty() {
+            let mut models = outputs.iter().filter(|output| output.format == Format::Onnx);
+            planned = models.find_map(|output| output.path().map(Source::named));
+        }
+    }
+    for output in outputs.iter() {
+        match output.format {
+            Format::Json if chosen.is_some() => {
+                let Some(planned) = planned.clone() else {
+                    bail!(
+                        "the plan is one of the rewritten model: write that too, with -o small.onnx"
+                    );
+                };
+                let text = two_memories::plan_file(&planning, planned, banks, &mut clock)?;
+                output.write(|out| out.write_all(text.as_bytes()))?;
+            }
+            Format::Text => output.write(|out| report.write_text(out))?,
+            Format::Json | Format::Onnx | Format::Html | Format::Svg => {}
+        }
+    }
+    drop(clock);
+    if outputs.iter().all(|output| output.path().is_some()) && !output::is_quiet() {
+        output::to_stdout(true, |out| report.write_text(out))?;
+    }
+    if chosen.is_none() {
+        outputs.note(&format!("{source}: does not fit: {}", report.refusal()));
+        return Ok(Answer::No);
+    }
+    Ok(Answer::Yes)
 }

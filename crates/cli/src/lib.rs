@@ -5,8 +5,8 @@
 //! answering is an error, told in one line.
 //!
 //! It is a library for those who carry the command with them, as the Python package does: [`command`] is
-//! the whole of it, and [`PlannedModel`], [`PlannedProgram`], [`Explanation`] and [`PackedProblem`] are what
-//! the commands find, to be asked instead of printed.
+//! the whole of it, and [`PlannedModel`], [`PlannedProgram`], [`Explanation`], [`FittedModel`], [`session`] and
+//! [`PackedProblem`] are what the commands find, to be asked instead of printed.
 
 mod bank;
 mod boundary;
@@ -27,6 +27,7 @@ mod input;
 mod kind;
 mod man;
 mod model;
+mod near;
 mod noted_onnx;
 mod npy;
 mod numbers;
@@ -42,6 +43,7 @@ mod size;
 mod solve;
 #[cfg(test)]
 mod tests;
+mod two_memories;
 mod verdict;
 mod verify;
 
@@ -49,9 +51,12 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+pub use npy::{dtype_by_numpy_name, numpy_name};
 pub use planned::{
-    Explanation, ModelSource, NoAnswer, PackedProblem, PlannedModel, PlannedProgram, Watcher,
+    Explanation, FittedModel, ModelSource, NoAnswer, PackedProblem, PlannedModel, PlannedProgram,
+    Watcher, session,
 };
+pub use size::parse as parse_size;
 
 /// How often memory is asked for is told by `plimsoll run`.
 #[global_allocator]

@@ -11,6 +11,7 @@ mod variants;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
@@ -24,12 +25,12 @@ use plimsoll_graph::{
     topological_order, training_json,
 };
 use plimsoll_model::{Bindings, Model, Refused};
-use plimsoll_onnx::{OnnxError, OnnxFile};
+use plimsoll_onnx::{Annotatable, OnnxError, OnnxFile};
 use plimsoll_pack::Effort;
 use plimsoll_rewrite::fuse::FusionKind;
 use plimsoll_tflite::TfliteFile;
 use ranges::AtSizes;
-pub(crate) use ranges::{Loaded, LoadedFile};
+pub(crate) use ranges::{Loaded, LoadedFile, LoadedOnnx, how_to_bind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 pub(crate) use variants::{Sequence, Sharing};
@@ -49,15 +50,24 @@ enum Read {
     /// With every shape known.
     Graph(Graph),
     /// With shapes to be found; and the file that it was read from.
-    Model(Model, OnnxFile),
+    Model(Model, LoadedOnnx),
     /// With the file that stores its shapes.
     Tflite(TfliteFile),
 }
 
-/// Reads a model: `.onnx`, `.tflite`, `.json` for training graphs, all else is `.plim`.
-fn read(source: &Source) -> Result<Read> {
+/// Reads a model, once, also if it is to be written with notes: `.onnx`, `.tflite`, `.json` for training graphs,
+/// all else is `.plim`.
+fn read(source: &Source, annotates: bool) -> Result<Read> {
     let onnx = |file: Result<OnnxFile, OnnxError>| {
-        let read = file.and_then(|file| Ok(Read::Model(plimsoll_onnx::read(file.clone())?, file)));
+        let read = file.and_then(|file| {
+            let (model, annotatable) = if annotates {
+                let (model, annotatable) = Annotatable::read(file.clone())?;
+                (model, Some(Arc::new(annotatable)))
+            } else {
+                (plimsoll_onnx::read(file.clone())?, None)
+            };
+            Ok(Read::Model(model, LoadedOnnx { file, annotatable }))
+        });
         read.map_err(|error| anyhow!("{source}: {error}"))
     };
     match source {
@@ -104,6 +114,10 @@ fn read_text(text: &str, source: &Source) -> Result<Graph> {
 /// What a command line can say about a model beside its file.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ModelArgs {
+    /// Whether the file is to be written with notes.
+    #[arg(skip)]
+    pub(crate) annotates: bool,
+
     #[command(flatten)]
     dims: DimArgs,
 
@@ -123,7 +137,7 @@ pub(crate) struct ModelArgs {
     /// reads and writes strided rows), views (nothing works in place), copying (every op writes bytes of its own),
     /// tflm (as the reference kernels of TensorFlow Lite Micro: reshapes are free, and what goes element by element works
     /// in place), fused (several nodes are one step where that lowers the arena), or fused=KIND,KIND with kinds among activation,
-    /// epilogue, residual, attention, layout, prologue [default: standard]
+    /// norm, epilogue, residual, attention, layout, prologue [default: standard]
     #[arg(long, value_name = "NAME")]
     kernels: Option<KernelChoice>,
 
@@ -206,6 +220,8 @@ impl KernelSet {
 /// How a program is made from a graph, and who said so.
 #[derive(Clone)]
 pub(crate) struct Lowering {
+    /// Whether the file is to be written with notes.
+    annotates: bool,
     dims: Dims,
     donations: Donations,
     width: Width,
@@ -238,6 +254,11 @@ enum Order {
 }
 
 impl ModelArgs {
+    /// Nothing but dims and kernels.
+    pub(crate) fn plain(dims: DimArgs, kernels: Option<KernelChoice>) -> Self {
+        ModelArgs { dims, kernels, ..ModelArgs::default() }
+    }
+
     /// The files that are read beside the model.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         [&self.sizes, &self.order].into_iter().flatten().map(PathBuf::as_path)
@@ -255,7 +276,7 @@ impl ModelArgs {
 
     /// The same; where they say nothing, what a plan tells.
     pub(crate) fn or_as_recorded(&self, recorded: &Recorded, plan: &Source) -> Result<Lowering> {
-        let recorded = Said::from(recorded).with_context(|| format!("{plan}: options"))?;
+        let recorded = RecordedModel::from(recorded).with_context(|| format!("{plan}: options"))?;
         let (sizes, sizes_from) = match &self.sizes {
             Some(path) => {
                 let source = Source::named(path);
@@ -269,8 +290,8 @@ impl ModelArgs {
             Some(path) if path.as_os_str() == "best" => Order::Searched { fast: false },
             Some(path) => read_order(path)?,
             None => match recorded.order {
-                Some(ToldOrder::Names(names)) => Order::Names(names, plan.clone()),
-                Some(ToldOrder::Word(word)) if word == "given" => Order::Given,
+                Some(RecordedOrder::Names(names)) => Order::Names(names, plan.clone()),
+                Some(RecordedOrder::Word(word)) if word == "given" => Order::Given,
                 _ => Order::Own,
             },
         };
@@ -301,6 +322,7 @@ impl ModelArgs {
             self.dims.or_as_recorded(recorded.dims).with_context(|| format!("{plan}: options"))?;
         let donations = self.donations.or_as_recorded(recorded.donations);
         Ok(Lowering {
+            annotates: self.annotates,
             donations,
             concat: Concat::Copy,
             joined: recorded.joined,
@@ -320,7 +342,7 @@ impl ModelArgs {
 
 /// What a plan tells of its model.
 #[derive(Default, Deserialize)]
-struct Said {
+struct RecordedModel {
     width: Option<String>,
     kernels: Option<String>,
     fused: Option<Vec<Vec<String>>>,
@@ -330,7 +352,7 @@ struct Said {
     strided: Vec<String>,
     #[serde(default)]
     sizes: BTreeMap<String, u64>,
-    order: Option<ToldOrder>,
+    order: Option<RecordedOrder>,
     #[serde(default)]
     joined: Vec<RecordedChoice>,
     #[serde(flatten)]
@@ -341,12 +363,12 @@ struct Said {
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "`order` has to be a word or a list of names")]
-enum ToldOrder {
+enum RecordedOrder {
     Word(String),
     Names(Vec<String>),
 }
 
-impl Said {
+impl RecordedModel {
     fn from(recorded: &Recorded) -> Result<Self> {
         let object = Value::Object(recorded.clone().into_iter().collect());
         Ok(serde_json::from_value(object).map_err(JsonFault::from)?)
@@ -388,14 +410,14 @@ pub(crate) fn search_effort(fast: bool, effort: Effort) -> OrderEffort {
 impl Lowering {
     /// Reads a model that can be rewritten, with its file, and what its dims are bound to.
     pub(crate) fn model(&self, source: &Source) -> Result<(Model, OnnxFile, Bindings)> {
-        match read(source)? {
+        match read(source, false)? {
             Read::Graph(_) | Read::Tflite(_) => {
                 bail!("{source}: only ONNX models can be fitted")
             }
             Read::Model(..) if self.dims.ranges().next().is_some() => {
                 bail!("{source}: a model is fitted for one size of each dim, not for a range")
             }
-            Read::Model(model, file) => Ok((model, file, self.dims.largest())),
+            Read::Model(model, file) => Ok((model, file.file, self.dims.largest())),
         }
     }
 
@@ -411,7 +433,7 @@ impl Lowering {
                 || anyhow!("{source}: has no symbols or open shapes that dims could be for");
             self.dims.is_empty().then_some(()).ok_or_else(fault)
         };
-        let (model, file) = match read(source)? {
+        let (model, file) = match read(source, self.annotates)? {
             Read::Graph(graph) => {
                 no_dims()?;
                 return Ok(Loaded { graph: donated(graph)?, ..Loaded::default() });
@@ -584,7 +606,8 @@ mod tests {
 
     #[test]
     fn the_sample_is_a_model() {
-        let Read::Model(model, _) = read(&Source::Sample).expect("the sample is valid") else {
+        let Read::Model(model, _) = read(&Source::Sample, false).expect("the sample is valid")
+        else {
             panic!("the sample is an ONNX model");
         };
         assert!(model.body.nodes.len() >= 10);

@@ -9,14 +9,15 @@ use plimsoll::verify::VerifiedPlan;
 use plimsoll::{Place, Program, Role, Totals};
 use plimsoll_graph::ScheduledGraph;
 use plimsoll_graph::annotate::{keeps_order, positions, value_notes};
-use plimsoll_onnx::{Annotated, Note, Notes, OnnxFile};
+use plimsoll_onnx::{Annotated, Note, Notes};
 
 use crate::input::Source;
+use crate::model::LoadedOnnx;
 use crate::output;
 
 /// The file with what a plan says of each of its tensors.
 pub(crate) fn annotated(
-    file: &OnnxFile,
+    file: &LoadedOnnx,
     source: &Source,
     program: &ScheduledGraph<'_>,
     plan: &VerifiedPlan,
@@ -48,7 +49,11 @@ pub(crate) fn annotated(
         pairs.extend(step.map(|at| ("position".to_owned(), Note::Text(at.to_string()))));
         notes.tensors.insert(graph.value(value).name.clone(), pairs);
     }
-    Annotated::new(file.clone(), &notes).map_err(|error| anyhow!("{source}: {error}"))
+    let annotated = match &file.annotatable {
+        Some(read) => read.with(&notes),
+        None => Annotated::new(file.file.clone(), &notes),
+    };
+    annotated.map_err(|error| anyhow!("{source}: {error}"))
 }
 
 /// Says so if the weights will not be found from where the file is written.

@@ -26,6 +26,18 @@ const TYPES: [(&str, Dtype); 13] = [
     ("<V2", Dtype::Bf16),
 ];
 
+/// What numpy calls a type of elements; `None` if it has none like it.
+#[must_use]
+pub fn numpy_name(dtype: Dtype) -> Option<&'static str> {
+    TYPES.iter().find(|(_, other)| *other == dtype).map(|(name, _)| *name)
+}
+
+/// The type of elements that numpy calls so.
+#[must_use]
+pub fn dtype_by_numpy_name(name: &str) -> Option<Dtype> {
+    TYPES.iter().find(|(other, _)| *other == name).map(|(_, dtype)| *dtype)
+}
+
 /// The array in the bytes of a `.npy` file.
 pub(crate) fn read(bytes: &[u8]) -> Result<Array> {
     let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| anyhow!("not an array of numpy"))?;
@@ -39,8 +51,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Array> {
     let header = header.context("an array of numpy whose header is cut off")?;
     let header = String::from_utf8_lossy(header);
     let descr = quoted(&header, "descr").context("a header without a type")?;
-    let dtype = TYPES.iter().find(|(name, _)| *name == descr).map(|(_, dtype)| *dtype);
-    let dtype = dtype.ok_or_else(|| anyhow!("elements of type `{descr}`"))?;
+    let dtype = dtype_by_numpy_name(&descr).ok_or_else(|| anyhow!("elements of type `{descr}`"))?;
     ensure!(!header.contains("'fortran_order': True"), "an array in the order of Fortran");
     let dims = shape(&header).context("a header without a shape")?;
     let count = plimsoll_graph::shape::product(&dims).and_then(|count| dtype.bytes(count));
@@ -70,8 +81,8 @@ fn shape(header: &str) -> Option<Vec<u64>> {
 
 /// The bytes of a `.npy` file.
 pub(crate) fn write(array: &Array) -> Result<Vec<u8>> {
-    let descr = TYPES.iter().find(|(_, dtype)| *dtype == array.dtype).map(|(name, _)| *name);
-    let descr = descr.ok_or_else(|| anyhow!("numpy has no type {}", array.dtype))?;
+    let descr =
+        numpy_name(array.dtype).ok_or_else(|| anyhow!("numpy has no type {}", array.dtype))?;
     let dims: Vec<String> = array.dims.iter().map(u64::to_string).collect();
     // A single dim is followed by a comma: otherwise it would be a number.
     let dims = if dims.len() == 1 { format!("{},", dims[0]) } else { dims.join(", ") };

@@ -5,7 +5,7 @@ use std::fmt;
 use anyhow::{Result, ensure};
 use plimsoll_graph::Dtype;
 use plimsoll_report::plain;
-use plimsoll_run::Array;
+use plimsoll_run::{Array, Bf16, F16};
 
 /// The elements as numbers; `None` for types that have none here.
 fn numbers(array: &Array) -> Option<Vec<f64>> {
@@ -30,9 +30,17 @@ fn numbers(array: &Array) -> Option<Vec<f64>> {
         Dtype::U32 => of!(u32),
         Dtype::U16 => of!(u16),
         Dtype::U8 | Dtype::Bool => of!(u8),
+        Dtype::F16 => halves(array, |bits| F16(bits).to_f32()),
+        Dtype::Bf16 => halves(array, |bits| Bf16(bits).to_f32()),
         _ => return None,
     };
     Some(numbers)
+}
+
+/// Numbers of 16 bits.
+fn halves(array: &Array, number: impl Fn(u16) -> f32) -> Vec<f64> {
+    let bits = |bytes: &[u8]| u16::from_le_bytes([bytes[0], bytes[1]]);
+    array.bytes.chunks_exact(2).map(|bytes| f64::from(number(bits(bytes)))).collect()
 }
 
 /// An output in one line: type, dims, range, the first elements.

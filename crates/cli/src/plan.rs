@@ -18,7 +18,7 @@ use crate::input::Source;
 use crate::model::LoadedFile;
 use crate::output::{self, Output, OutputArgs, Outputs};
 use crate::planning::{Improved, Planned, PlanningArgs, Subject};
-use crate::{Answer, noted_onnx, planned_tflite, size};
+use crate::{Answer, near, noted_onnx, planned_tflite, size};
 
 const EXAMPLES: &str = "\
 The model is an .onnx or .tflite file, a .plim file (a graph as text) or a .json file (a training graph).
@@ -49,6 +49,7 @@ Examples:
                                                  two memories, the fast one first
   plimsoll plan decoder.onnx --donate past=present
                                                  a cache that is updated where it is
+  plimsoll plan edited.onnx --near plan.json     few offsets other than in the plan of the last edition
   plimsoll plan net.onnx --no-reuse              every value its own place, to find a bug
   plimsoll plan net.onnx --no-reuse=Transpose,Narrow:0-9
                                                  only what these nodes make
@@ -77,6 +78,11 @@ pub(crate) struct Args {
     /// Write down where the params are, for --shared-from
     #[arg(long, value_name = "FILE.json")]
     write_shared: Option<PathBuf>,
+
+    /// What is in this plan of an earlier edition of the model stays where it was, by name, if the arena
+    /// does not grow by that
+    #[arg(long, value_name = "PLAN.json")]
+    near: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
@@ -180,13 +186,17 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     args.check_shared()?;
     let device = args.device.resolve(uses(&output))?;
     let source = Source::or_sample(args.model.as_deref());
-    let planning = planning(&output, &args.planning)?;
-    let Some(subject) = planning.read(source)?.map(Subject::noted) else { return Ok(Answer::Yes) };
+    let mut planning = planning(&output, &args.planning)?;
+    planning.how_to_read.annotates = output.has(|format| format == Format::Onnx);
+    let Some(mut subject) = planning.read(source)?.map(Subject::noted) else {
+        return Ok(Answer::Yes);
+    };
+    args.stay_near(&mut subject)?;
     for one in output.iter() {
         check_model(one.format, &subject)?;
     }
     let mut clock = args.planning.choices.packing.start_clock();
-    let improved = subject.improve(&mut clock)?;
+    let improved = subject.without_operators().improve(&mut clock)?;
     let program = improved.program()?;
     let recorded = args.recorded(&improved);
     let source = &improved.subject.source;
@@ -235,7 +245,18 @@ impl Args {
     /// The files that are read.
     pub(crate) fn files(&self) -> Vec<&Path> {
         let model = self.model.as_deref().into_iter();
-        model.chain(self.planning.files()).chain(self.device.files()).collect()
+        let near = self.near.as_deref().into_iter();
+        model.chain(self.planning.files()).chain(self.device.files()).chain(near).collect()
+    }
+
+    /// Has the plan stay near to another, if that is asked for.
+    pub(crate) fn stay_near(&self, subject: &mut Subject) -> Result<()> {
+        if let Some(path) = &self.near {
+            let program = subject.lowering.program(&subject.loaded.graph, &subject.source)?;
+            let near = near::read(&Source::named(path), &program)?;
+            subject.options.near = Some(near);
+        }
+        Ok(())
     }
 
     /// Whether the file for shared places is not one that is read.

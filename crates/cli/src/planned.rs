@@ -1,12 +1,14 @@
-//! What `plan`, `explain` and `solve` find, for a program that carries the command: to be asked instead of
-//! printed.
+//! What `plan`, `explain`, `fit`, `run` and `solve` find, for a program that carries the command: to be asked
+//! instead of printed.
 //!
 //! How a model is read and planned is said in the arguments of the command, so that there is one set of
 //! options with one meaning and one way to be wrong.
 
 mod explanation;
+mod fitted;
 mod packing;
 mod program;
+mod session;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -16,11 +18,13 @@ use anstream::adapter::strip_bytes;
 use bytes::Bytes;
 use clap::{Args, Command};
 pub use explanation::Explanation;
+pub use fitted::FittedModel;
 pub use packing::PackedProblem;
 use plimsoll_graph::ScheduledGraph;
 use plimsoll_report::{PlanReport, one_line};
 
 pub use program::PlannedProgram;
+pub use session::session;
 
 pub use crate::clock::Watcher;
 use crate::device::Uses;
@@ -89,7 +93,8 @@ impl PlannedModel {
         watcher: Watcher,
     ) -> Result<Self, NoAnswer> {
         let args: plan::Args = parse("plan", arguments)?;
-        let subject = read(&args.planning, source)?;
+        let mut subject = read(&args.planning, source)?;
+        args.stay_near(&mut subject)?;
         let mut clock = args.planning.choices.packing.start_watched(watcher);
         let improved = subject.improve(&mut clock)?;
         let program = improved.program()?;

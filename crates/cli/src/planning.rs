@@ -87,6 +87,12 @@ impl Subject {
         self
     }
 
+    /// The same without what its nodes compute, for those who only plan it.
+    pub(crate) fn without_operators(mut self) -> Self {
+        self.loaded.operators = None;
+        self
+    }
+
     /// Tries other orders and joined concats, as far as nothing else is said.
     pub(crate) fn improve(mut self, clock: &mut Clock) -> Result<Improved> {
         let plimsoll_graph::Improved { best, options } =

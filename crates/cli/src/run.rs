@@ -16,10 +16,12 @@ use plimsoll_onnx::OnnxWeights;
 use plimsoll_report::size::long;
 use plimsoll_report::{bold, counted, plain};
 use plimsoll_run::{
-    Array, CallInfo, Checked, Options, Port, SeededWeights, Session, check, random_inputs,
+    Array, CallInfo, Checked, Fuse, Options, Port, SeededWeights, Session, check, random_inputs,
 };
+use serde_json::{Value, json};
 
 use crate::dims::{DimArgs, RecordedDims};
+use crate::donations::DonationArgs;
 use crate::input::Source;
 use crate::kind::Wanted;
 use crate::model::SAMPLE;
@@ -34,6 +36,11 @@ Examples:
   plimsoll run net.onnx --input x=image.npy      your own, on an array of numpy
   plimsoll run net.onnx --dim batch=1 -o out.npz what its symbols stand for; the outputs in a file
   plimsoll run net.onnx --runs 20 --profile      how long a run takes, and which operators
+  plimsoll run net.onnx --trace run.json         every call in time, for Perfetto
+  plimsoll run net.onnx --state past=present --runs 8
+                                                 what a run leaves in an output, the next one finds in an input
+  plimsoll run net.onnx --dim seq=1..512 --at seq=17
+                                                 one plan for every size; this run is of one
   plimsoll run net.onnx --check                  every read and write compared with a run in which every
                                                  tensor is apart; dead bytes are overwritten
   plimsoll run net.onnx --expect out.npz         are the outputs these? exit status 1 if not
@@ -52,9 +59,16 @@ pub(crate) struct Args {
     #[command(flatten)]
     dims: DimArgs,
 
-    /// What an input is, from a file
-    #[arg(long, value_name = "NAME=FILE", value_parser = parse_input)]
-    input: Vec<(String, PathBuf)>,
+    /// The size of a range that is run; the largest if it is not given
+    #[arg(long, value_name = "NAME=N", value_parser = parse_size)]
+    at: Vec<(String, u64)>,
+
+    #[command(flatten)]
+    donations: DonationArgs,
+
+    /// What an input is, from a file; without a name, what all arrays of an archive are
+    #[arg(long, value_name = "NAME=FILE|FILE.npz", value_parser = parse_input)]
+    input: Vec<(Option<String>, PathBuf)>,
 
     /// The seed of the inputs that are not given
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -68,9 +82,17 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "HOW", default_value_t = Order::Fast)]
     order: Order,
 
+    /// Run every node by itself, where several as one step would need less memory
+    #[arg(long)]
+    no_fuse: bool,
+
     /// How often to run; the least time is told
     #[arg(long, value_name = "N", default_value_t = 1)]
     runs: usize,
+
+    /// How many threads a run may use; each has scratch of its own in the plan, and outputs have the same bits
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    threads: usize,
 
     /// Compare every read and every write with a run in which every tensor is apart
     #[arg(long)]
@@ -79,6 +101,10 @@ pub(crate) struct Args {
     /// Tell which operators and nodes take how long
     #[arg(long)]
     profile: bool,
+
+    /// Write when every call began and how long it took, as a trace for Perfetto
+    #[arg(long, value_name = "FILE.json")]
+    trace: Option<PathBuf>,
 
     /// The outputs that are expected, by name
     #[arg(long, value_name = "FILE.npz")]
@@ -104,40 +130,59 @@ enum Order {
     Best,
 }
 
-fn parse_input(text: &str) -> Result<(String, PathBuf), String> {
-    let (name, path) = text.split_once('=').ok_or("expected NAME=FILE")?;
-    Ok((name.to_owned(), PathBuf::from(path)))
+fn parse_input(text: &str) -> Result<(Option<String>, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, path)) => Ok((Some(name.to_owned()), PathBuf::from(path))),
+        None if Path::new(text).extension().is_some_and(|end| end == "npz") => {
+            Ok((None, PathBuf::from(text)))
+        }
+        None => Err("expected NAME=FILE or FILE.npz".to_owned()),
+    }
+}
+
+fn parse_size(text: &str) -> Result<(String, u64), String> {
+    let (name, size) = text.rsplit_once('=').ok_or("expected NAME=N")?;
+    Ok((name.to_owned(), size.parse().map_err(|_| format!("{size:?} is not a number"))?))
 }
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
     let source = Source::or_sample(args.model.as_deref());
     args.spare_inputs()?;
-    let (model, weights) = read(&source)?;
-    let named = |error: anyhow::Error| anyhow!("{source}: {error:#}");
-    let seeded;
-    let weights: &dyn Weights = match args.random_weights {
-        Some(seed) => {
-            seeded = SeededWeights::new(&model, &weights, seed);
-            &seeded
-        }
-        None => &weights,
-    };
-    let options = args.options()?;
-    let mut session = Session::new(&model, weights, &options).map_err(|e| named(e.into()))?;
+    let opened = Opened::new(args, source)?;
+    let named = |error: anyhow::Error| opened.named(&error);
+    let mut session = opened.session()?;
+    let resized = opened.with_weights(|weights| args.resize(&mut session, &opened.model, weights));
+    resized.map_err(named)?;
     let inputs = args.inputs(&session)?;
     session.fill(&inputs).map_err(|error| named(error.into()))?;
     let timed = timed(&mut session, args.runs.max(1)).map_err(named)?;
     let outputs = outputs_of(&session);
     if !output::is_quiet() {
-        output::to_stdout(true, |out| write_summary(out, &source, &session, &timed, &outputs))?;
+        output::to_stdout(true, |out| {
+            write_summary(out, &opened.source, &session, &timed, &outputs)
+        })?;
     }
-    if args.profile {
-        let profile = profile(&mut session).map_err(named)?;
-        output::to_stdout(true, |out| profile.write(out))?;
+    if args.profile || args.trace.is_some() {
+        session.fill(&inputs).map_err(|error| named(error.into()))?;
+        let calls = watched(&mut session).map_err(named)?;
+        if args.profile {
+            output::to_stdout(true, |out| {
+                if let Some((node, bytes)) = session.largest_scratch() {
+                    writeln!(out, "  most scratch   {} of {}", long(bytes), plain(node))?;
+                }
+                profile(&calls).write(out)
+            })?;
+        }
+        if let Some(path) = &args.trace {
+            fs::write(path, trace(&calls)).with_context(|| path.display().to_string())?;
+        }
     }
     let mut answer = Answer::Yes;
     if args.check {
-        answer = checked(&model, weights, &inputs, &options).map_err(named)?;
+        let options = args.one_size(opened.options.clone());
+        let checked =
+            opened.with_weights(|weights| checked(&opened.model, weights, &inputs, &options));
+        answer = checked.map_err(named)?;
     }
     if let Some(path) = &args.output {
         let bytes = npy::write_archive(outputs.iter().map(|(name, array)| (&name[..], array)))?;
@@ -148,10 +193,47 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     {
         answer = Answer::No;
     }
-    if source == Source::Sample {
+    if opened.source == Source::Sample {
         output::note("no model given; this is the built-in sample");
     }
     Ok(answer)
+}
+
+/// A model that is read, and how it is to be run.
+pub(crate) struct Opened {
+    source: Source,
+    model: Model,
+    weights: OnnxWeights,
+    random_weights: Option<u64>,
+    options: Options,
+}
+
+impl Opened {
+    pub(crate) fn new(args: &Args, source: Source) -> Result<Self> {
+        let (model, weights) = read(&source)?;
+        let (random_weights, options) = (args.random_weights, args.options(&model)?);
+        Ok(Opened { source, model, weights, random_weights, options })
+    }
+
+    /// The model, ready to run.
+    pub(crate) fn session(&self) -> Result<Session<'static>> {
+        let session = self.with_weights(|weights| {
+            Session::new(&self.model, weights, &self.options).map_err(anyhow::Error::from)
+        });
+        session.map_err(|error| self.named(&error))
+    }
+
+    fn with_weights<T>(&self, work: impl FnOnce(&dyn Weights) -> T) -> T {
+        match self.random_weights {
+            Some(seed) => work(&SeededWeights::new(&self.model, &self.weights, seed)),
+            None => work(&self.weights),
+        }
+    }
+
+    /// What is wrong with the model, with its name.
+    fn named(&self, error: &anyhow::Error) -> anyhow::Error {
+        anyhow!("{}: {error:#}", self.source)
+    }
 }
 
 /// The model of a source, with its weights.
@@ -174,30 +256,73 @@ impl Args {
         let inputs = self.input.iter().map(|(_, path)| path.as_path());
         let read = self.model.iter().chain(&self.expect).map(PathBuf::as_path).chain(inputs);
         let read: Vec<&Path> = read.collect();
-        self.output.as_ref().map_or(Ok(()), |path| output::spare(path, &read))
+        self.output.iter().chain(&self.trace).try_for_each(|path| output::spare(path, &read))
     }
 
-    fn options(&self) -> Result<Options> {
+    fn options(&self, model: &Model) -> Result<Options> {
         let dims = self.dims.or_as_recorded(RecordedDims::default())?;
-        ensure!(dims.all_ranges().is_empty(), "--dim: a run is of one size, not of a range");
         let mut options = Options::default().with_bindings(dims.largest());
+        options.ranges = dims.all_ranges();
+        (options.donations, options.states) = self.donations.of(model)?;
+        ensure!(
+            options.ranges.is_empty() || options.donations.is_empty(),
+            "--donate: with a range of sizes, outputs are not made in the bytes of inputs"
+        );
+        options.threads = self.threads;
         options.tries.order = match self.order {
             Order::Given => None,
             Order::Fast => Some(OrderEffort::Fast),
             Order::Best => Some(OrderEffort::Default),
         };
+        if self.no_fuse {
+            options.fuse = Fuse::Nothing;
+        }
         Ok(options)
+    }
+
+    /// Sets the session up for the sizes that are asked for.
+    fn resize(
+        &self,
+        session: &mut Session<'_>,
+        model: &Model,
+        weights: &dyn Weights,
+    ) -> Result<()> {
+        if self.at.is_empty() {
+            return Ok(());
+        }
+        let given = self.at.iter().map(|(name, size)| (&name[..], *size));
+        let dims = self.dims.or_as_recorded(RecordedDims::default())?;
+        let ranges = dims.all_ranges();
+        let others = ranges.iter().filter(|range| self.at.iter().all(|(n, _)| *n != range.symbol));
+        let sizes: Vec<(&str, u64)> =
+            given.chain(others.map(|range| (&range.symbol[..], range.most))).collect();
+        Ok(session.resize(model, weights, &sizes)?)
+    }
+
+    /// The same for the size that is run alone, and without states: what is checked is one run.
+    fn one_size(&self, mut options: Options) -> Options {
+        options.bindings.symbols.extend(self.at.iter().cloned());
+        options.ranges.clear();
+        options
     }
 
     /// What is given for each input, and numbers from the seed for the others.
     fn inputs(&self, session: &Session<'_>) -> Result<BTreeMap<String, Array>> {
         let mut inputs = random_inputs(self.seed, session.inputs());
+        let port = |name: &str| {
+            let port = session.inputs().iter().find(|port| port.name == name);
+            port.ok_or_else(|| anyhow!("--input: there is no input `{}`", plain(name)))
+        };
         for (name, path) in &self.input {
-            let port = session.inputs().iter().find(|port| port.name == *name);
-            let port =
-                port.ok_or_else(|| anyhow!("--input: there is no input `{}`", plain(name)))?;
-            let array = array(path, port).with_context(|| path.display().to_string())?;
-            inputs.insert(name.clone(), array);
+            let named = || path.display().to_string();
+            let Some(name) = name else {
+                let bytes = fs::read(path).context("cannot read").with_context(named)?;
+                for (name, array) in npy::read_archive(&bytes).with_context(named)? {
+                    inputs.insert(port(&name)?.name.clone(), array);
+                }
+                continue;
+            };
+            inputs.insert(name.clone(), array(path, port(name)?).with_context(named)?);
         }
         Ok(inputs)
     }
@@ -252,7 +377,9 @@ fn write_summary(
     outputs: &BTreeMap<String, Array>,
 ) -> io::Result<()> {
     let style = bold(AnsiColor::Green);
-    writeln!(out, "{style}{source}{style:#}: {}", counted(session.calls(), "call"))?;
+    let (calls, fused) = (counted(session.calls(), "call"), session.fused().len());
+    let fused = if fused == 0 { String::new() } else { format!(", {fused} of several nodes") };
+    writeln!(out, "{style}{source}{style:#}: {calls}{fused}")?;
     writeln!(out, "  arena          {}", long(session.arena_bytes()))?;
     writeln!(out, "  inputs         {}", long(session.input_memory_bytes() as u64))?;
     writeln!(out, "  weights        {}", long(session.constant_bytes() as u64))?;
@@ -276,17 +403,48 @@ struct Profile {
 /// The most nodes that are told.
 const MOST_NODES: usize = 10;
 
-fn profile(session: &mut Session<'_>) -> Result<Profile> {
-    let mut nodes: Vec<(String, String, Duration)> = Vec::with_capacity(session.calls());
-    let mut last = Instant::now();
+/// A call in a run: its node and operator, when it began and how long it took.
+struct TimedCall {
+    node: String,
+    op: String,
+    began: Duration,
+    taken: Duration,
+}
+
+/// Runs once more, and notes every call.
+fn watched(session: &mut Session<'_>) -> Result<Vec<TimedCall>> {
+    let mut calls = Vec::with_capacity(session.calls());
+    let start = Instant::now();
+    let mut began = start.elapsed();
     session.run_watched(|CallInfo { node, op }| {
-        let now = Instant::now();
-        match nodes.last_mut() {
-            Some((name, _, taken)) if name == node => *taken += now - last,
-            _ => nodes.push((node.to_owned(), op.to_owned(), now - last)),
-        }
-        last = Instant::now();
+        let taken = start.elapsed() - began;
+        calls.push(TimedCall { node: node.to_owned(), op: op.to_owned(), began, taken });
+        began = start.elapsed();
     })?;
+    Ok(calls)
+}
+
+/// The calls as events of a trace.
+fn trace(calls: &[TimedCall]) -> String {
+    let micros = |time: Duration| time.as_secs_f64() * 1e6;
+    let event = |call: &TimedCall| {
+        json!({
+            "name": call.node, "cat": call.op, "ph": "X", "pid": 1, "tid": 1,
+            "ts": micros(call.began), "dur": micros(call.taken), "args": { "op": call.op },
+        })
+    };
+    let events: Vec<Value> = calls.iter().map(event).collect();
+    json!({ "displayTimeUnit": "ns", "traceEvents": events }).to_string()
+}
+
+fn profile(calls: &[TimedCall]) -> Profile {
+    let mut nodes: Vec<(String, String, Duration)> = Vec::with_capacity(calls.len());
+    for TimedCall { node, op, taken, .. } in calls {
+        match nodes.last_mut() {
+            Some((name, _, all)) if name == node => *all += *taken,
+            _ => nodes.push((node.clone(), op.clone(), *taken)),
+        }
+    }
     let mut by_op: BTreeMap<&str, (usize, Duration)> = BTreeMap::new();
     for (_, op, taken) in &nodes {
         let entry = by_op.entry(op).or_default();
@@ -298,7 +456,7 @@ fn profile(session: &mut Session<'_>) -> Result<Profile> {
     let total = nodes.iter().map(|(.., taken)| *taken).sum();
     nodes.sort_by_key(|(.., taken)| std::cmp::Reverse(*taken));
     nodes.truncate(MOST_NODES);
-    Ok(Profile { total, ops, nodes })
+    Profile { total, ops, nodes }
 }
 
 impl Profile {
@@ -362,7 +520,7 @@ fn expected(path: &Path, outputs: &BTreeMap<String, Array>, tolerance: f64) -> R
             found.ok_or_else(|| anyhow!("{}: there is no output `{}`", named(), plain(name)))?;
         let Worst { index, found, expected, scale } =
             worst(found, array).with_context(|| format!("{}: `{}`", named(), plain(name)))?;
-        let relative = (found - expected).abs() / scale;
+        let relative = if found == expected { 0.0 } else { (found - expected).abs() / scale };
         let is_near = relative <= tolerance || (found.is_nan() && expected.is_nan());
         let verdict = if is_near { "as expected" } else { "not as expected" };
         output::to_stdout(true, |out| {

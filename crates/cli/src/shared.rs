@@ -63,14 +63,14 @@ pub(crate) fn read(source: &Source) -> Result<SharedLayout> {
         let rows: Vec<Row> = serde_json::from_value(lender.values)
             .map_err(JsonFault::from)
             .context("not a plan: values")?;
-        let lent = rows.into_iter().filter(|row| row.role.as_deref() == Some("param"));
+        let imported = rows.into_iter().filter(|row| row.role.as_deref() == Some("param"));
         let slot = |row: Row| match (row.bank, row.offset, row.root) {
             (Some(bank), Some(offset), None) => {
                 Some((row.name, SharedSlot { bank, offset, bytes: row.bytes }))
             }
             _ => None,
         };
-        Ok(SharedLayout { values: lent.filter_map(slot).collect() })
+        Ok(SharedLayout { values: imported.filter_map(slot).collect() })
     };
     read().with_context(|| source.to_string())
 }

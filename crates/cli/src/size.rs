@@ -30,7 +30,7 @@ const EXPECTED: &str = "expected a size like 4096, 256K, 1.5MiB or 4GB";
 const MOST_DECIMALS: usize = 18;
 
 /// The number of bytes that the text means.
-pub(crate) fn parse(text: &str) -> Result<u64, String> {
+pub fn parse(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = (&text[..digits_end], text[digits_end..].trim_start());

@@ -24,7 +24,7 @@ use crate::kind::Wanted;
 use crate::model::{ModelArgs, taken};
 use crate::output::{self, OutputArgs, TextOrJson};
 use crate::verdict::{self, MOST_VIOLATIONS};
-use crate::{Answer, bank, boundary, size};
+use crate::{Answer, bank, boundary, size, two_memories};
 
 const EXAMPLES: &str = "\
 Every read of every step must find what was written last, run after run, whoever made the plan; if
@@ -107,10 +107,13 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         Err(error)
     })?;
     loaded.notes.iter().for_each(|note| output::note(note));
-    let program = lowering.program(&loaded.graph, &model)?;
+    let scheduled = lowering.program(&loaded.graph, &model)?;
+    let copies = || two_memories::recorded_copies(&scheduled, &options(&recorded)?, &recorded);
+    let copies = copies().with_context(|| plan.to_string())?;
+    let program: &dyn Program = copies.as_ref().map_or(&scheduled, |copies| copies);
     let read = || -> Result<_> {
-        let mut read = read_plan(&program, &text)?;
-        let claims = claims(&program, &mut read, &recorded, &text, args)?;
+        let mut read = read_plan(program, &text)?;
+        let claims = claims(program, &mut read, &recorded, &text, args)?;
         Ok((read, claims))
     };
     let (mut plan, claims) = read().or_else(|error| {
@@ -128,23 +131,28 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
         }
         _ => {}
     }
-    let mut findings: Vec<Finding> = violations(&program, &plan)
+    let mut findings: Vec<Finding> = violations(program, &plan)
         .iter()
-        .map(|violation| Finding::new(violation, violation.describe(&program, &plan)))
+        .map(|violation| Finding::new(violation, violation.describe(program, &plan)))
         .collect();
     findings.extend(claims.iter().map(|claim| Finding::new(claim, claim)));
-    for (corner, used) in lowering.at_corners(&loaded, &program, &plan, &model)? {
+    let corners = if copies.is_some() {
+        Vec::new()
+    } else {
+        lowering.at_corners(&loaded, &scheduled, &plan, &model)?
+    };
+    for (corner, used) in corners {
         if let Err(why) = used {
             findings.push(Finding::new(&why, format!("at {corner}: {why}")));
         }
     }
     if let Some(trace) = &trace {
-        findings.extend(check_trace(&program, &plan, trace)?);
+        findings.extend(check_trace(program, &plan, trace)?);
     }
     let ranges = loaded.proof.as_ref();
     let verdict = Verdict {
         ranges: ranges.map(ranges_json),
-        ..Verdict::new(&program, &plan, taken, findings)
+        ..Verdict::new(program, &plan, taken, findings)
     };
     output.write(|format, out| match format {
         TextOrJson::Text => verdict.write_text(out, ranges),

@@ -55,10 +55,21 @@ pub fn used_at(
     plan: &Plan,
     other: &ScheduledGraph<'_>,
 ) -> Result<u64, DoesNotHold> {
+    let plan = plan_at(planned, plan, other)?;
+    Ok(plan.banks.iter().map(|bank| bank.bytes).sum())
+}
+
+/// A plan as it is used at the sizes of `other`, the same graph with other shapes: every value where it is, and as large
+/// as it is there; an error if it does not hold there.
+pub fn plan_at(
+    planned: &ScheduledGraph<'_>,
+    plan: &Plan,
+    other: &ScheduledGraph<'_>,
+) -> Result<Plan, DoesNotHold> {
     let there = There::new(planned, other)?;
     let plan = there.plan(plan)?;
     match violations(&there, &plan).first() {
-        None => Ok(plan.banks.iter().map(|bank| bank.bytes).sum()),
+        None => Ok(plan),
         Some(violation) => {
             Err(DoesNotHold::Violation(violation.describe(&there, &plan).to_string()))
         }

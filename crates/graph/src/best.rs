@@ -78,10 +78,16 @@ pub fn best_watched(
     }
     // On a tie the first is taken: the one that moves least.
     joined.sort_by_key(|one| one.moved);
-    let (winner, ordering, plan) = match by_rules(&mut joined, options, tries) {
-        Some((winner, plan)) => (winner, None, Some(plan)),
-        None => compared(&joined, lowering, options, tries, pulse)?,
-    };
+    let (winner, ordering, plan) =
+        if let Some((winner, plan)) = by_rules(&mut joined, options, tries) {
+            (winner, None, Some(plan))
+        } else {
+            // What was planned by rules has shown what to choose, and is not needed any more.
+            for one in &mut joined {
+                one.plan = None;
+            }
+            compared(&joined, lowering, options, tries, pulse)?
+        };
     let Joined { graph: chosen, choices, elided, moved_before, moved, .. } =
         joined.swap_remove(winner);
     drop(joined);

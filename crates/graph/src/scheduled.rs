@@ -20,6 +20,7 @@ use plimsoll::{
     Access, Execution, Labels, Overwrite, Program, Scratch, StepId, ValueId, ValueInfo, ValueLabel,
     View,
 };
+use plimsoll_pack::dense::CompressedRows;
 use size::Sizes;
 use thiserror::Error;
 
@@ -95,7 +96,7 @@ pub struct ScheduledGraph<'g> {
     graph: &'g Graph,
     aliases: Aliases,
     /// The steps that data come from, by step.
-    flows: Vec<Vec<StepId>>,
+    flows: CompressedRows<StepId>,
     order: Vec<NodeId>,
     steps_of: Vec<Option<StepId>>,
     infos: Vec<ValueInfo>,
@@ -146,11 +147,12 @@ impl<'g> ScheduledGraph<'g> {
         for (position, node) in order.iter().enumerate() {
             steps_of[node.index()] = Some(StepId::new(position));
         }
-        let flows = |node: &NodeId| {
+        let mut flows = CompressedRows::new();
+        for node in &order {
             let before = waits_of(graph, &flow, *node).into_iter();
-            before.filter_map(|node| steps_of[node.index()]).collect()
-        };
-        let flows = order.iter().map(flows).collect();
+            flows.push(before.filter_map(|node| steps_of[node.index()]));
+        }
+        drop(flow);
         let sizes = Sizes::of(graph, &aliases, options)?;
         let infos = infos(graph, &aliases, &sizes);
         let lowering = access::Lowering {
@@ -279,7 +281,7 @@ impl Program for ScheduledGraph<'_> {
     }
 
     fn flows_from(&self, step: StepId) -> Cow<'_, [StepId]> {
-        Cow::Borrowed(&self.flows[step.index()])
+        Cow::Borrowed(self.flows.row(step.index()))
     }
 
     fn block(&self, step: StepId) -> Option<u32> {

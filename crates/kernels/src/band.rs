@@ -4,9 +4,8 @@
 //! takes at most [`MOST`] elements, or as many as one row of outputs needs. Every output is one chain over the
 //! window, row by row.
 
-use crate::Level;
 use crate::gemm::finish::Finish;
-use crate::gemm::tile::{load_at, store_at};
+use crate::gemm::tile::store_at;
 use crate::simd::{Kernel, Simd};
 use crate::window::Window;
 
@@ -30,9 +29,10 @@ pub(crate) enum Taps<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Band {
     /// Elements of a row.
-    width: usize,
-    /// Rows of outputs, and of the plane.
-    outputs: usize,
+    pub(crate) width: usize,
+    /// Rows of outputs.
+    pub(crate) outputs: usize,
+    /// Rows of the plane.
     rows: usize,
 }
 
@@ -58,56 +58,89 @@ impl Band {
         self.width * self.rows
     }
 
-    /// Copies the rows that outputs from row `first` on need.
-    fn fill(&self, window: &Window, first: usize, x: &[f32], padding: f32, band: &mut [f32]) {
-        let begin = window.pads_begin[2];
-        let width = window.input[2];
+    /// Copies the rows that outputs from row `first` on need. To the left and the right of them there is padding already;
+    /// above and below there is, if all rows are in one band.
+    #[inline(always)]
+    pub(crate) fn fill<S: Simd>(
+        &self,
+        simd: S,
+        window: &Window,
+        first: usize,
+        x: &[f32],
+        padding: f32,
+        band: &mut [f32],
+    ) {
+        let (begin, width) = (window.pads_begin[2], window.input[2]);
+        let is_whole = self.outputs == window.output[1];
+        let above = first * window.strides[1];
         for (row, band) in band.chunks_exact_mut(self.width).enumerate() {
-            let source = (first * window.strides[1] + row).checked_sub(window.pads_begin[1]);
-            let Some(source) = source.filter(|row| *row < window.input[1]) else {
-                band.fill(padding);
-                continue;
-            };
-            band[..begin].fill(padding);
-            band[begin..begin + width].copy_from_slice(&x[source * width..][..width]);
-            band[begin + width..].fill(padding);
+            let source = (above + row).checked_sub(window.pads_begin[1]);
+            match source.filter(|row| *row < window.input[1]) {
+                Some(source) => {
+                    let from = &x[source * width..][..width];
+                    copy_row(simd, from, &mut band[begin..begin + width]);
+                }
+                None if is_whole => {}
+                None => band[begin..begin + width].fill(padding),
+            }
         }
     }
 }
 
-/// One plane `x` to one plane `y`, by way of `scratch`, which has [`Band::scratch`] elements.
-pub(crate) fn plane(
-    level: Level,
-    window: &Window,
-    taps: Taps<'_>,
-    x: &[f32],
-    finish: Finish<'_>,
-    y: &mut [f32],
-    scratch: &mut [f32],
-) {
-    let band = Band::new(window);
-    let [_, rows, columns] = window.output;
-    let padding = if matches!(taps, Taps::Max) { f32::MIN } else { 0.0 };
-    let elements = &mut scratch[..band.scratch()];
-    let mut first = 0;
-    while first < rows {
-        let end = rows.min(first + band.outputs);
-        band.fill(window, first, x, padding, elements);
-        let y = &mut y[first * columns..end * columns];
-        let finish = finish.at_column(first * columns);
-        level.run(Rows { window, width: band.width, taps, band: elements, finish, y });
-        first = end;
+/// Copies a row in whole vectors, the last of which may begin in the one before.
+#[inline(always)]
+fn copy_row<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
+    let len = from.len();
+    if len < S::LANES {
+        return simd.store_part(simd.load_part(from, len), to, len);
+    }
+    let last = len - S::LANES;
+    for at in (0..last).step_by(S::LANES) {
+        simd.store(simd.load(&from[at..]), &mut to[at..]);
+    }
+    simd.store(simd.load(&from[last..]), &mut to[last..]);
+}
+
+/// Planes `x` to planes `y`, each by way of `scratch`, which has [`Band::scratch`] elements.
+pub(crate) struct Planes<'a> {
+    pub(crate) window: &'a Window,
+    pub(crate) taps: Taps<'a>,
+    pub(crate) x: &'a [f32],
+    pub(crate) finish: Finish<'a>,
+    pub(crate) y: &'a mut [f32],
+    pub(crate) scratch: &'a mut [f32],
+}
+
+impl Kernel for Planes<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Planes { window, taps, finish, .. } = self;
+        let band = Band::new(window);
+        let [_, rows, columns] = window.output;
+        let padding = if matches!(taps, Taps::Max) { f32::MIN } else { 0.0 };
+        let elements = &mut self.scratch[..band.scratch()];
+        elements.fill(padding);
+        let planes = self.x.chunks_exact(window.input_len().max(1));
+        for (x, y) in planes.zip(self.y.chunks_exact_mut(window.output_len())) {
+            for first in (0..rows).step_by(band.outputs) {
+                let end = rows.min(first + band.outputs);
+                band.fill(simd, window, first, x, padding, elements);
+                let y = &mut y[first * columns..end * columns];
+                let (finish, width) = (finish.at_column(first * columns), band.width);
+                Rows { window, width, taps, band: elements, finish, y }.run(simd);
+            }
+        }
     }
 }
 
 /// The rows of outputs of one band.
-struct Rows<'a> {
-    window: &'a Window,
-    width: usize,
-    taps: Taps<'a>,
-    band: &'a [f32],
-    finish: Finish<'a>,
-    y: &'a mut [f32],
+pub(crate) struct Rows<'a> {
+    pub(crate) window: &'a Window,
+    pub(crate) width: usize,
+    pub(crate) taps: Taps<'a>,
+    pub(crate) band: &'a [f32],
+    pub(crate) finish: Finish<'a>,
+    pub(crate) y: &'a mut [f32],
 }
 
 impl Kernel for Rows<'_> {
@@ -137,16 +170,8 @@ impl Rows<'_> {
         let mut sums = [self.reduce::<S, T>(simd, row, column)];
         let begin = row * columns + column;
         let end = (begin + T * S::LANES).min((row + 1) * columns);
-        self.finish.apply(simd, 0, &(begin..end), &mut sums);
         let y = &mut self.y[begin..end];
-        if self.finish.in_place() {
-            let mut before = [[simd.splat(0.0); T]];
-            for t in 0..T {
-                before[0][t] = load_at(simd, y, t);
-            }
-            self.finish.add_residual(simd, &before, &mut sums);
-        }
-        self.finish.clamp(simd, &mut sums);
+        self.finish.end(simd, begin..end, &mut sums, y);
         for t in 0..T {
             store_at(simd, sums[0][t], y, t);
         }

@@ -68,7 +68,11 @@ pub fn binary<T: Number>(
     (a, b): (&[T], &[T]),
     y: &mut [T],
 ) {
-    wide(level, || with(function, Apart { shape, a, b, y }));
+    wide(
+        level,
+        #[inline(always)]
+        || with(function, Apart { shape, a, b, y }),
+    );
 }
 
 /// `y = function(y, other)`, or `function(other, y)` if `y` holds the right operand.
@@ -80,8 +84,16 @@ pub fn binary_in_place<T: Number>(
     y: &mut [T],
 ) {
     match side {
-        Side::Left => wide(level, || with(function, OnLeft { shape, b: other, y })),
-        Side::Right => wide(level, || with(function, OnRight { shape, a: other, y })),
+        Side::Left => wide(
+            level,
+            #[inline(always)]
+            || with(function, OnLeft { shape, b: other, y }),
+        ),
+        Side::Right => wide(
+            level,
+            #[inline(always)]
+            || with(function, OnRight { shape, a: other, y }),
+        ),
     }
 }
 
@@ -93,7 +105,11 @@ pub fn bitwise<T: Bits>(
     (a, b): (&[T], &[T]),
     y: &mut [T],
 ) {
-    wide(level, || with_bits(function, Apart { shape, a, b, y }));
+    wide(
+        level,
+        #[inline(always)]
+        || with_bits(function, Apart { shape, a, b, y }),
+    );
 }
 
 /// `y = function(y, other)` on bits, or `function(other, y)` if `y` holds the right operand.
@@ -105,8 +121,16 @@ pub fn bitwise_in_place<T: Bits>(
     y: &mut [T],
 ) {
     match side {
-        Side::Left => wide(level, || with_bits(function, OnLeft { shape, b: other, y })),
-        Side::Right => wide(level, || with_bits(function, OnRight { shape, a: other, y })),
+        Side::Left => wide(
+            level,
+            #[inline(always)]
+            || with_bits(function, OnLeft { shape, b: other, y }),
+        ),
+        Side::Right => wide(
+            level,
+            #[inline(always)]
+            || with_bits(function, OnRight { shape, a: other, y }),
+        ),
     }
 }
 
@@ -118,7 +142,11 @@ pub fn compare<T: Copy + PartialOrd>(
     (a, b): (&[T], &[T]),
     y: &mut [u8],
 ) {
-    wide(level, || with_comparison(question, Apart { shape, a, b, y }));
+    wide(
+        level,
+        #[inline(always)]
+        || with_comparison(question, Apart { shape, a, b, y }),
+    );
 }
 
 /// An element of one byte, in whose place the answer to a question can be.
@@ -150,8 +178,16 @@ pub fn compare_in_place<T: Byte>(
     y: &mut [T],
 ) {
     match side {
-        Side::Left => wide(level, || with_comparison(question, OnLeft { shape, b: other, y })),
-        Side::Right => wide(level, || with_comparison(question, OnRight { shape, a: other, y })),
+        Side::Left => wide(
+            level,
+            #[inline(always)]
+            || with_comparison(question, OnLeft { shape, b: other, y }),
+        ),
+        Side::Right => wide(
+            level,
+            #[inline(always)]
+            || with_comparison(question, OnRight { shape, a: other, y }),
+        ),
     }
 }
 
@@ -189,30 +225,33 @@ impl<A: Copy, B: Copy, Y> Loop<A, B, Y> for Apart<'_, A, B, Y> {
         assert_eq!((a.len(), b.len()), (shape.operand_len(0), shape.operand_len(1)));
         assert_eq!(y.len(), shape.output_len());
         let n = shape.row();
-        shape.for_each_row(|start, [from_a, from_b]| {
-            let y = &mut y[start..start + n];
-            match (shape.is_run(0), shape.is_run(1)) {
-                (true, true) => {
-                    let operands = a[from_a..from_a + n].iter().zip(&b[from_b..from_b + n]);
-                    for (y, (&a, &b)) in y.iter_mut().zip(operands) {
-                        *y = function(a, b);
+        shape.for_each_row(
+            #[inline(always)]
+            |start, [from_a, from_b]| {
+                let y = &mut y[start..start + n];
+                match (shape.is_run(0), shape.is_run(1)) {
+                    (true, true) => {
+                        let operands = a[from_a..from_a + n].iter().zip(&b[from_b..from_b + n]);
+                        for (y, (&a, &b)) in y.iter_mut().zip(operands) {
+                            *y = function(a, b);
+                        }
                     }
-                }
-                (true, false) => {
-                    let b = b[from_b];
-                    for (y, &a) in y.iter_mut().zip(&a[from_a..from_a + n]) {
-                        *y = function(a, b);
+                    (true, false) => {
+                        let b = b[from_b];
+                        for (y, &a) in y.iter_mut().zip(&a[from_a..from_a + n]) {
+                            *y = function(a, b);
+                        }
                     }
-                }
-                (false, true) => {
-                    let a = a[from_a];
-                    for (y, &b) in y.iter_mut().zip(&b[from_b..from_b + n]) {
-                        *y = function(a, b);
+                    (false, true) => {
+                        let a = a[from_a];
+                        for (y, &b) in y.iter_mut().zip(&b[from_b..from_b + n]) {
+                            *y = function(a, b);
+                        }
                     }
+                    (false, false) => y.fill_with(|| function(a[from_a], b[from_b])),
                 }
-                (false, false) => y.fill_with(|| function(a[from_a], b[from_b])),
-            }
-        });
+            },
+        );
     }
 }
 
@@ -232,7 +271,14 @@ impl<A: Copy, Y: Copy> Loop<A, Y, Y> for OnRight<'_, A, Y> {
         let OnRight { shape, a, y } = self;
         assert_eq!((shape.operand_len(1), y.len()), (y.len(), shape.output_len()));
         assert_eq!(a.len(), shape.operand_len(0));
-        rows_in_place(shape, 0, a, y, |y, a| function(a, y));
+        rows_in_place(
+            shape,
+            0,
+            a,
+            y,
+            #[inline(always)]
+            |y, a| function(a, y),
+        );
     }
 }
 
@@ -246,23 +292,27 @@ fn rows_in_place<Y: Copy, O: Copy>(
     function: impl Fn(Y, O) -> Y,
 ) {
     let n = shape.row();
-    shape.for_each_row(|start, from| {
-        let (y, from) = (&mut y[start..start + n], from[operand]);
-        if shape.is_run(operand) {
-            for (y, &other) in y.iter_mut().zip(&other[from..from + n]) {
-                *y = function(*y, other);
+    shape.for_each_row(
+        #[inline(always)]
+        |start, from| {
+            let (y, from) = (&mut y[start..start + n], from[operand]);
+            if shape.is_run(operand) {
+                for (y, &other) in y.iter_mut().zip(&other[from..from + n]) {
+                    *y = function(*y, other);
+                }
+            } else {
+                let other = other[from];
+                for y in y {
+                    *y = function(*y, other);
+                }
             }
-        } else {
-            let other = other[from];
-            for y in y {
-                *y = function(*y, other);
-            }
-        }
-    });
+        },
+    );
 }
 
+/// Runs a loop with a function, which is chosen outside of it.
 #[inline(always)]
-fn with<T: Number>(function: Binary, rows: impl Loop<T, T, T>) {
+pub(crate) fn with<T: Number>(function: Binary, rows: impl Loop<T, T, T>) {
     match function {
         Binary::Add => rows.run(T::add),
         Binary::Sub => rows.run(T::sub),
@@ -272,8 +322,14 @@ fn with<T: Number>(function: Binary, rows: impl Loop<T, T, T>) {
         Binary::Fmod => rows.run(T::rem_truncated),
         Binary::Min => rows.run(T::least),
         Binary::Max => rows.run(T::most),
-        Binary::Mean => rows.run(|a: T, b: T| a.add(b).div(T::ONE.add(T::ONE))),
-        Binary::Prelu => rows.run(|a: T, b: T| if a < T::ZERO { a.mul(b) } else { a }),
+        Binary::Mean => rows.run(
+            #[inline(always)]
+            |a: T, b: T| a.add(b).div(T::ONE.add(T::ONE)),
+        ),
+        Binary::Prelu => rows.run(
+            #[inline(always)]
+            |a: T, b: T| if a < T::ZERO { a.mul(b) } else { a },
+        ),
     }
 }
 
@@ -291,10 +347,25 @@ fn with_bits<T: Bits>(function: Bitwise, rows: impl Loop<T, T, T>) {
 #[inline(always)]
 fn with_comparison<T: PartialOrd, Y: Byte>(question: Comparison, rows: impl Loop<T, T, Y>) {
     match question {
-        Comparison::Equal => rows.run(|a, b| Y::from_bool(a == b)),
-        Comparison::Less => rows.run(|a, b| Y::from_bool(a < b)),
-        Comparison::LessOrEqual => rows.run(|a, b| Y::from_bool(a <= b)),
-        Comparison::Greater => rows.run(|a, b| Y::from_bool(a > b)),
-        Comparison::GreaterOrEqual => rows.run(|a, b| Y::from_bool(a >= b)),
+        Comparison::Equal => rows.run(
+            #[inline(always)]
+            |a, b| Y::from_bool(a == b),
+        ),
+        Comparison::Less => rows.run(
+            #[inline(always)]
+            |a, b| Y::from_bool(a < b),
+        ),
+        Comparison::LessOrEqual => rows.run(
+            #[inline(always)]
+            |a, b| Y::from_bool(a <= b),
+        ),
+        Comparison::Greater => rows.run(
+            #[inline(always)]
+            |a, b| Y::from_bool(a > b),
+        ),
+        Comparison::GreaterOrEqual => rows.run(
+            #[inline(always)]
+            |a, b| Y::from_bool(a >= b),
+        ),
     }
 }

@@ -13,7 +13,7 @@
 use crate::MAX_RANK;
 
 /// How `N` operands are broadcast to an output.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Broadcast<const N: usize> {
     /// Axes after joining, outermost first; the last one is the row.
     rank: usize,
@@ -105,6 +105,18 @@ impl<const N: usize> Broadcast<N> {
         }
     }
 
+    /// Calls `each` with every place of the output, in ascending order, and the place in each operand.
+    #[inline(always)]
+    pub fn for_each(&self, mut each: impl FnMut(usize, [usize; N])) {
+        let steps: [usize; N] = core::array::from_fn(|operand| usize::from(self.is_run(operand)));
+        let row = self.row();
+        self.for_each_row(|start, places| {
+            for i in 0..row {
+                each(start + i, core::array::from_fn(|o| places[o] + i * steps[o]));
+            }
+        });
+    }
+
     /// Goes on to the next row.
     #[inline(always)]
     fn step(&self, outer: usize, index: &mut [usize; MAX_RANK], places: &mut [usize; N]) {
@@ -121,6 +133,51 @@ impl<const N: usize> Broadcast<N> {
                 *place -= stride * self.dims[axis];
             }
         }
+    }
+}
+
+impl Broadcast<1> {
+    /// The element of the operand that belongs to an element of the output.
+    pub(crate) fn place(&self, element: usize) -> usize {
+        let (mut rest, mut place) = (element, 0);
+        for axis in (0..self.rank).rev() {
+            place += rest % self.dims[axis] * self.strides[axis][0];
+            rest /= self.dims[axis];
+        }
+        place
+    }
+
+    /// The rows of the output from an element on.
+    pub(crate) fn rows_from(&self, element: usize) -> RowsFrom<'_> {
+        let (row, mut index) = (self.row(), [0; MAX_RANK]);
+        let mut rest = element / row;
+        for axis in (0..self.rank - 1).rev() {
+            index[axis] = rest % self.dims[axis];
+            rest /= self.dims[axis];
+        }
+        RowsFrom { shape: self, index, place: [self.place(element)], skipped: element % row }
+    }
+}
+
+/// Rows of an output, from one of its elements on.
+pub(crate) struct RowsFrom<'a> {
+    shape: &'a Broadcast<1>,
+    index: [usize; MAX_RANK],
+    place: [usize; 1],
+    /// How much of the row is over already.
+    skipped: usize,
+}
+
+impl RowsFrom<'_> {
+    /// Where the next row, or what is left of it, begins in the operand, and how many elements that are.
+    pub(crate) fn next_row(&mut self) -> (usize, usize) {
+        let (place, left) = (self.place[0], self.shape.row() - self.skipped);
+        if self.shape.is_run(0) {
+            self.place[0] -= self.skipped;
+        }
+        self.skipped = 0;
+        self.shape.step(self.shape.rank - 1, &mut self.index, &mut self.place);
+        (place, left)
     }
 }
 

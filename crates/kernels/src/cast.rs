@@ -19,21 +19,29 @@ pub trait CastFrom<T> {
 /// `y[i] = x[i]` in the type of `y`. Lengths are equal.
 pub fn cast<T: Copy, U: CastFrom<T>>(level: Level, x: &[T], y: &mut [U]) {
     assert_eq!(x.len(), y.len());
-    wide(level, || {
-        for (y, &x) in y.iter_mut().zip(x) {
-            *y = U::cast_from(x);
-        }
-    });
+    wide(
+        level,
+        #[inline(always)]
+        || {
+            for (y, &x) in y.iter_mut().zip(x) {
+                *y = U::cast_from(x);
+            }
+        },
+    );
 }
 
 /// `y[i] = 1` where `x[i]` is not 0, else 0. Lengths are equal.
 pub fn cast_to_bool<T: Number>(level: Level, x: &[T], y: &mut [u8]) {
     assert_eq!(x.len(), y.len());
-    wide(level, || {
-        for (y, &x) in y.iter_mut().zip(x) {
-            *y = u8::from(x != T::ZERO);
-        }
-    });
+    wide(
+        level,
+        #[inline(always)]
+        || {
+            for (y, &x) in y.iter_mut().zip(x) {
+                *y = u8::from(x != T::ZERO);
+            }
+        },
+    );
 }
 
 /// [`cast`] of the first `count` elements of `bytes` to as many at its beginning, not wider ones.
@@ -42,12 +50,20 @@ pub fn cast_in_place<T: Element, U: Element + CastFrom<T>>(
     count: usize,
     bytes: &mut [u8],
 ) {
-    wide(level, || convert_in_place(count, bytes, |x: T| U::cast_from(x)));
+    wide(
+        level,
+        #[inline(always)]
+        || convert_in_place(count, bytes, |x: T| U::cast_from(x)),
+    );
 }
 
 /// [`cast_to_bool`] of the first `count` elements of `bytes` to as many bytes at its beginning.
 pub fn cast_to_bool_in_place<T: Number>(level: Level, count: usize, bytes: &mut [u8]) {
-    wide(level, || convert_in_place(count, bytes, |x: T| u8::from(x != T::ZERO)));
+    wide(
+        level,
+        #[inline(always)]
+        || convert_in_place(count, bytes, |x: T| u8::from(x != T::ZERO)),
+    );
 }
 
 /// How many elements are read before the first of them is written.

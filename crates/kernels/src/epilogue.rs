@@ -1,10 +1,13 @@
 //! What happens to an output of a product before it is stored: scale, bias, residual, activation.
 //!
-//! `y = activation(alpha · sum + beta · bias + beta · residual)`, in that order for every element. A fused
+//! `y = activation(alpha · sum + beta · bias + beta · residual)`, in that order for every element, and then whatever
+//! a chain makes of it. A fused
 //! epilogue saves a pass over memory for each of these, and the tensor between them. In a product the rows are
 //! those of the output; in a convolution a row is the plane of one output channel.
 
+use crate::Level;
 use crate::activation::Activation;
+use crate::chain::{Rows, Then};
 
 /// What is done to the sums of a product or a convolution.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,8 +20,10 @@ pub struct Epilogue<'a> {
     pub bias: Bias<'a>,
     /// What is added element by element.
     pub residual: Residual<'a>,
-    /// What is applied last.
+    /// What is applied then.
     pub activation: Activation,
+    /// What is applied last, block by block as the outputs are stored.
+    pub then: Option<Then<'a>>,
 }
 
 /// What is added to all elements of a row or of a column.
@@ -58,9 +63,22 @@ impl Epilogue<'_> {
         bias: Bias::None,
         residual: Residual::None,
         activation: Activation::None,
+        then: None,
     };
 
-    /// The output from a sum. The bias is that of row `bias_row`; `before` is what is in the output now.
+    /// What is left to do for rows of outputs that are stored: the activation, if it is no clamp, and the chain.
+    pub(crate) fn finish(&self, level: Level, rows: Rows, y: &mut [f32]) {
+        if let Some(activation) = left_over(self.activation) {
+            for row in 0..rows.count {
+                activation.apply(level, &mut y[row * rows.stride..][..rows.len]);
+            }
+        }
+        if let Some(then) = &self.then {
+            then.rows(level, rows, y);
+        }
+    }
+
+    /// The output from a sum, but for the chain. The bias is that of row `bias_row`; `before` is what is in the output now.
     #[must_use]
     pub fn at(&self, sum: f32, bias_row: usize, row: usize, column: usize, before: f32) -> f32 {
         let residual = match self.residual {
@@ -71,6 +89,12 @@ impl Epilogue<'_> {
         let bias = self.bias.at(bias_row, column);
         self.activation.at(self.alpha * sum + self.beta * bias + self.beta * residual)
     }
+}
+
+/// The activation that is still to do once the blocks are stored.
+fn left_over(activation: Activation) -> Option<Activation> {
+    let is_done = activation == Activation::None || activation.as_clamp().is_some();
+    (!is_done).then_some(activation)
 }
 
 impl Default for Epilogue<'_> {

@@ -72,17 +72,36 @@ pub fn exp(x: f32) -> f32 {
     let x = if x > 89.0 { 89.0 } else { x };
     let x = if x < -104.0 { -104.0 } else { x };
     let shifted = x * core::f32::consts::LOG2_E + TO_WHOLE;
-    let exponent = shifted - TO_WHOLE;
+    let significand = exp_significand(x, shifted - TO_WHOLE);
+    // In two steps, since 2^128 and what is below 2^-126 are no factors.
+    let whole = shifted.to_bits().wrapping_sub(TO_WHOLE.to_bits()).cast_signed();
+    let half = whole >> 1;
+    significand * power_of_two(half) * power_of_two(whole - half)
+}
+
+/// e to the power `x`, which is not above 88; 0 where that is below 2^-124. Processors are slow with numbers that are smaller
+/// than normal ones, and beside a sum of at least 1 these count for nothing.
+#[inline(always)]
+#[must_use]
+pub(crate) fn exp_or_zero(x: f32) -> f32 {
+    let least = -85.95;
+    let within = if x < least { least } else { x };
+    let shifted = within * core::f32::consts::LOG2_E + TO_WHOLE;
+    let significand = exp_significand(within, shifted - TO_WHOLE);
+    let whole = shifted.to_bits().wrapping_sub(TO_WHOLE.to_bits()).cast_signed();
+    let y = significand * power_of_two(whole);
+    if x < least { 0.0 } else { y }
+}
+
+/// e to the power `x` over 2 to the power `exponent`, the whole number next to what `x` is in powers of 2.
+#[inline(always)]
+fn exp_significand(x: f32, exponent: f32) -> f32 {
     let rest = (x - exponent * LN_2_HIGH) - exponent * LN_2_LOW;
     let tail = polynomial(
         rest,
         [0.5, 0.166_666_66, 0.041_666_463, 0.008_333_571, 0.001_393_509, 0.000_197_395_04],
     );
-    let significand = 1.0 + (rest + rest * rest * tail);
-    // In two steps, since 2^128 and what is below 2^-126 are no factors.
-    let whole = shifted.to_bits().wrapping_sub(TO_WHOLE.to_bits()).cast_signed();
-    let half = whole >> 1;
-    significand * power_of_two(half) * power_of_two(whole - half)
+    1.0 + (rest + rest * rest * tail)
 }
 
 /// 2 to a power that a normal number has.

@@ -146,7 +146,8 @@ pub fn matmul(
 }
 
 /// Product `at` of the stack.
-fn product<'a>(stack: &Stack, operands: &Operands<'a>, at: usize) -> Product<'a> {
+#[must_use]
+pub fn product<'a>(stack: &Stack, operands: &Operands<'a>, at: usize) -> Product<'a> {
     let Shape { m, n, k } = stack.shape;
     let (a_at, b_at) = stack.operands(at);
     let a = Operand::Plain(Matrix::rows(&operands.a[a_at * m * k..], k));
@@ -160,5 +161,6 @@ fn product<'a>(stack: &Stack, operands: &Operands<'a>, at: usize) -> Product<'a>
         }
         other => other,
     };
-    Product { shape: stack.shape, a, b, epilogue: Epilogue { residual, ..operands.epilogue } }
+    let then = operands.epilogue.then.map(|then| then.from(at * m * n));
+    Product { shape: stack.shape, a, b, epilogue: Epilogue { residual, then, ..operands.epilogue } }
 }

@@ -9,7 +9,7 @@ use crate::broadcast::Broadcast;
 use crate::math;
 use crate::places::Along;
 use crate::reduce::{RealReduction, Reduce, Reduction, reduce, reduce_real};
-use crate::simd::{Level, wide};
+use crate::simd::{Level, widest};
 use crate::sum::sum_of;
 
 /// Scales and biases of the elements of a row, if there are any: as many as elements, or one.
@@ -103,11 +103,15 @@ fn rows(
         if let Some(x) = x {
             row.copy_from_slice(&x[i * len..(i + 1) * len]);
         }
-        let (mean, inverse) = wide(level, || {
-            let of_row = normalise(norm, epsilon, row);
-            affine.apply(row);
-            of_row
-        });
+        let (mean, inverse) = widest(
+            level,
+            #[inline(always)]
+            || {
+                let of_row = normalise(norm, epsilon, row);
+                affine.apply(row);
+                of_row
+            },
+        );
         if let Some(means) = &mut statistics.mean {
             means[i] = mean;
         }
@@ -125,7 +129,11 @@ fn normalise(norm: RowNorm, epsilon: f32, row: &mut [f32]) -> (f32, f32) {
         RowNorm::Layer => sum_of(row, |x| x) / count,
         RowNorm::Rms => 0.0,
     };
-    let variance = sum_of(row, |x| (x - mean) * (x - mean)) / count;
+    let variance = sum_of(
+        row,
+        #[inline(always)]
+        |x| (x - mean) * (x - mean),
+    ) / count;
     let inverse = 1.0 / math::sqrt(variance + epsilon);
     for y in row {
         *y = (*y - mean) * inverse;
@@ -162,16 +170,21 @@ pub fn group_norm_in_place(
     }
     for (i, group) in y.chunks_exact_mut(channels / groups * inner).enumerate() {
         let first = i % groups * (channels / groups);
-        wide(level, || {
-            normalise(RowNorm::Layer, epsilon, group);
-            for (c, row) in group.chunks_exact_mut(inner).enumerate() {
-                let one = |of: &'_ [f32]| if of.len() == 1 { of[0] } else { of[first + c] };
-                let (scale, bias) = (affine.scale.map_or(1.0, one), affine.bias.map_or(0.0, one));
-                for y in row {
-                    *y = *y * scale + bias;
+        widest(
+            level,
+            #[inline(always)]
+            || {
+                normalise(RowNorm::Layer, epsilon, group);
+                for (c, row) in group.chunks_exact_mut(inner).enumerate() {
+                    let one = |of: &'_ [f32]| if of.len() == 1 { of[0] } else { of[first + c] };
+                    let (scale, bias) =
+                        (affine.scale.map_or(1.0, one), affine.bias.map_or(0.0, one));
+                    for y in row {
+                        *y = *y * scale + bias;
+                    }
                 }
-            }
-        });
+            },
+        );
     }
 }
 
@@ -212,7 +225,11 @@ pub fn batch_norm(
     let slice = (along.dim * along.inner).max(1);
     for (x, y) in x.chunks_exact(slice).zip(y.chunks_exact_mut(slice)) {
         y.copy_from_slice(x);
-        wide(level, || batch_norm_image(norm, y, along.inner));
+        widest(
+            level,
+            #[inline(always)]
+            || batch_norm_image(norm, y, along.inner),
+        );
     }
 }
 
@@ -220,7 +237,11 @@ pub fn batch_norm(
 pub fn batch_norm_in_place(level: Level, norm: &BatchNorm<'_>, (y, dims): (&mut [f32], &[usize])) {
     let along = channels(norm, dims, y.len());
     for y in y.chunks_exact_mut((along.dim * along.inner).max(1)) {
-        wide(level, || batch_norm_image(norm, y, along.inner));
+        widest(
+            level,
+            #[inline(always)]
+            || batch_norm_image(norm, y, along.inner),
+        );
     }
 }
 

@@ -143,6 +143,8 @@ impl<T: Number> Heap<'_, T> {
 /// How sums run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Running {
+    /// Whether they are products.
+    pub product: bool,
     /// Whether an element is not part of its own sum.
     pub exclusive: bool,
     /// Whether they run from the end.
@@ -171,11 +173,11 @@ pub fn cumulative_sum_in_place<T: Number>(
     assert_eq!(y.len(), outer * dim * inner);
     for row in 0..outer * inner {
         let first = row / inner * dim * inner + row % inner;
-        let mut sum = T::ZERO;
+        let mut sum = if running.product { T::ONE } else { T::ZERO };
         for i in 0..dim {
             let place = if running.reverse { dim - 1 - i } else { i };
             let y = &mut y[first + place * inner];
-            let next = sum.add(*y);
+            let next = if running.product { sum.mul(*y) } else { sum.add(*y) };
             *y = if running.exclusive { sum } else { next };
             sum = next;
         }

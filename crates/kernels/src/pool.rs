@@ -3,7 +3,7 @@
 //! Planes do not see each other: whoever wants a part of the output gives the same planes of `x` and `y`.
 
 use crate::Level;
-use crate::band::{self, Band, Taps};
+use crate::band::{Band, Planes, Taps};
 use crate::epilogue::Epilogue;
 use crate::gemm::finish::Finish;
 use crate::math;
@@ -32,11 +32,8 @@ fn in_bands(
     scratch: &mut [f32],
 ) {
     check(window, x, y);
-    let (input, output) = (window.input_len().max(1), window.output_len().max(1));
     let finish = Finish::new(&Epilogue::NONE, (0, 0), 0);
-    for (x, y) in x.chunks_exact(input).zip(y.chunks_exact_mut(output)) {
-        band::plane(level, window, taps, x, finish, y, scratch);
-    }
+    level.run(Planes { window, taps, x, finish, y, scratch });
 }
 
 /// As [`max_pool`], and where each greatest element is in `x` as a whole: row-major, or with the first dim of

@@ -16,7 +16,11 @@ pub fn pow<T: Number, E: Number>(
     y: &mut [T],
 ) {
     let small = small_exponent(b);
-    wide(level, || with(small, Apart { shape, a, b, y }));
+    wide(
+        level,
+        #[inline(always)]
+        || with(small, Apart { shape, a, b, y }),
+    );
 }
 
 /// `y = y` to the power `b`.
@@ -27,13 +31,21 @@ pub fn pow_in_place<T: Number, E: Number>(
     y: &mut [T],
 ) {
     let small = small_exponent(b);
-    wide(level, || with(small, OnLeft { shape, b, y }));
+    wide(
+        level,
+        #[inline(always)]
+        || with(small, OnLeft { shape, b, y }),
+    );
 }
 
 /// `y = a` to the power `y`, of one type.
 pub fn pow_on_exponents<T: Number>(level: Level, shape: &Broadcast<2>, a: &[T], y: &mut [T]) {
     let small = small_exponent(y);
-    wide(level, || with(small, crate::binary::OnRight { shape, a, y }));
+    wide(
+        level,
+        #[inline(always)]
+        || with(small, crate::binary::OnRight { shape, a, y }),
+    );
 }
 
 /// The exponents for which there are products.

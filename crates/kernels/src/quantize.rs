@@ -15,13 +15,22 @@ pub struct Scales<'a, Q> {
     pub zeros: Option<&'a [Q]>,
     /// How many elements in a row have the same scale.
     pub inner: usize,
+    /// If every so many elements along the axis have scales of their own, how many, and how long the axis is.
+    pub block: Option<(usize, usize)>,
 }
 
 impl<Q: Number> Scales<'_, Q> {
     /// The scale and the zero point of an element.
     #[must_use]
     pub fn at(&self, element: usize) -> (f32, f32) {
-        let place = element / self.inner.max(1) % self.scales.len();
+        let inner = self.inner.max(1);
+        let place = match self.block {
+            None => element / inner % self.scales.len(),
+            Some((block, dim)) => {
+                let (outer, at) = (element / inner / dim, element / inner % dim);
+                (outer * dim.div_ceil(block) + at / block) * inner + element % inner
+            }
+        };
         let zero = self.zeros.map_or(0.0, |zeros| zeros[place % zeros.len()].to_f32());
         (self.scales[place], zero)
     }
@@ -97,7 +106,7 @@ mod tests {
 
     #[test]
     fn numbers_are_rounded_to_the_even_one_and_stop_at_the_limits() {
-        let scales = Scales { scales: &[2.0], zeros: Some(&[128u8]), inner: 1 };
+        let scales = Scales { scales: &[2.0], zeros: Some(&[128u8]), inner: 1, block: None };
         let mut y = [0u8; 6];
         quantize(&scales, &[0.0, 1.0, 3.0, 1000.0, -254.0, -1000.0], &mut y);
         assert_eq!(y, [128, 128, 130, 255, 1, 0]);
@@ -108,10 +117,23 @@ mod tests {
 
     #[test]
     fn scales_change_along_an_axis() {
-        let scales = Scales { scales: &[1.0, 10.0], zeros: None::<&[i8]>, inner: 2 };
+        let scales = Scales { scales: &[1.0, 10.0], zeros: None::<&[i8]>, inner: 2, block: None };
         let mut y = [0i8; 8];
         quantize(&scales, &[10.0; 8], &mut y);
         assert_eq!(y, [10, 10, 1, 1, 10, 10, 1, 1]);
+    }
+
+    #[test]
+    fn scales_change_from_block_to_block() {
+        let scales = Scales {
+            scales: &[1.0, 10.0, 2.0, 5.0],
+            zeros: None::<&[i8]>,
+            inner: 1,
+            block: Some((2, 3)),
+        };
+        let mut y = [0i8; 6];
+        quantize(&scales, &[10.0; 6], &mut y);
+        assert_eq!(y, [10, 10, 1, 5, 5, 2]);
     }
 
     #[test]

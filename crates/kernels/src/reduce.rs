@@ -142,18 +142,82 @@ impl Reduce {
 
 /// `y = x` reduced.
 pub fn reduce<T: Number>(level: Level, function: Reduction, shape: &Reduce, x: &[T], y: &mut [T]) {
-    wide(level, || match function {
-        Reduction::Sum => shape.fold(x, y, T::ZERO, |x, _| x, T::add, |sum, _| sum),
-        Reduction::Mean => {
-            let count = T::from_f64(shape.count as f64);
-            shape.fold(x, y, T::ZERO, |x, _| x, T::add, |sum, _| sum.div(count));
-        }
-        Reduction::Max => shape.fold(x, y, T::LOWEST, |x, _| x, T::most, |most, _| most),
-        Reduction::Min => shape.fold(x, y, T::HIGHEST, |x, _| x, T::least, |least, _| least),
-        Reduction::Product => shape.fold(x, y, T::ONE, |x, _| x, T::mul, |product, _| product),
-        Reduction::L1 => shape.fold(x, y, T::ZERO, |x: T, _| x.abs(), T::add, |sum, _| sum),
-        Reduction::SumSquare => shape.fold(x, y, T::ZERO, |x: T, _| x.mul(x), T::add, |sum, _| sum),
-    });
+    wide(
+        level,
+        #[inline(always)]
+        || match function {
+            Reduction::Sum => shape.fold(
+                x,
+                y,
+                T::ZERO,
+                #[inline(always)]
+                |x, _| x,
+                T::add,
+                #[inline(always)]
+                |sum, _| sum,
+            ),
+            Reduction::Mean => {
+                let count = T::from_f64(shape.count as f64);
+                shape.fold(
+                    x,
+                    y,
+                    T::ZERO,
+                    #[inline(always)]
+                    |x, _| x,
+                    T::add,
+                    #[inline(always)]
+                    |sum, _| sum.div(count),
+                );
+            }
+            Reduction::Max => shape.fold(
+                x,
+                y,
+                T::LOWEST,
+                #[inline(always)]
+                |x, _| x,
+                T::most,
+                #[inline(always)]
+                |most, _| most,
+            ),
+            Reduction::Min => shape.fold(
+                x,
+                y,
+                T::HIGHEST,
+                #[inline(always)]
+                |x, _| x,
+                T::least,
+                |least, _| least,
+            ),
+            Reduction::Product => shape.fold(
+                x,
+                y,
+                T::ONE,
+                #[inline(always)]
+                |x, _| x,
+                T::mul,
+                |product, _| product,
+            ),
+            Reduction::L1 => shape.fold(
+                x,
+                y,
+                T::ZERO,
+                |x: T, _| x.abs(),
+                T::add,
+                #[inline(always)]
+                |sum, _| sum,
+            ),
+            Reduction::SumSquare => shape.fold(
+                x,
+                y,
+                T::ZERO,
+                #[inline(always)]
+                |x: T, _| x.mul(x),
+                T::add,
+                #[inline(always)]
+                |sum, _| sum,
+            ),
+        },
+    );
 }
 
 /// `y = x` reduced to what only real numbers have.
@@ -164,25 +228,58 @@ pub fn reduce_real<T: Real>(
     x: &[T],
     y: &mut [T],
 ) {
-    wide(level, || match function {
-        RealReduction::L2 => {
-            shape.fold(x, y, T::ZERO, |x: T, _| x.mul(x), T::add, |sum: T, _| sum.sqrt());
-        }
-        RealReduction::LogSum => shape.fold(x, y, T::ZERO, |x, _| x, T::add, |sum: T, _| sum.ln()),
-        RealReduction::LogSumExp => {
-            shape.fold(x, y, T::LOWEST, |x, _| x, T::most, |most, _| most);
-            // Exponentials relative to the largest element, which is what the output holds.
-            let finite = |most: T| if most.abs() < T::HIGHEST { most } else { T::ZERO };
-            shape.fold(
+    wide(
+        level,
+        #[inline(always)]
+        || match function {
+            RealReduction::L2 => {
+                shape.fold(
+                    x,
+                    y,
+                    T::ZERO,
+                    #[inline(always)]
+                    |x: T, _| x.mul(x),
+                    T::add,
+                    #[inline(always)]
+                    |sum: T, _| sum.sqrt(),
+                );
+            }
+            RealReduction::LogSum => shape.fold(
                 x,
                 y,
                 T::ZERO,
-                |x: T, most| x.sub(finite(most)).exp(),
+                #[inline(always)]
+                |x, _| x,
                 T::add,
-                |sum: T, most| sum.ln().add(finite(most)),
-            );
-        }
-    });
+                #[inline(always)]
+                |sum: T, _| sum.ln(),
+            ),
+            RealReduction::LogSumExp => {
+                shape.fold(
+                    x,
+                    y,
+                    T::LOWEST,
+                    #[inline(always)]
+                    |x, _| x,
+                    T::most,
+                    #[inline(always)]
+                    |most, _| most,
+                );
+                // Exponentials relative to the largest element, which is what the output holds.
+                let finite = |most: T| if most.abs() < T::HIGHEST { most } else { T::ZERO };
+                shape.fold(
+                    x,
+                    y,
+                    T::ZERO,
+                    #[inline(always)]
+                    |x: T, most| x.sub(finite(most)).exp(),
+                    T::add,
+                    #[inline(always)]
+                    |sum: T, most| sum.ln().add(finite(most)),
+                );
+            }
+        },
+    );
 }
 
 /// How many rows of elements are folded before their total is taken.
@@ -220,16 +317,31 @@ impl Reduce {
         end: impl Fn(T, T) -> T,
     ) {
         let mut outputs = y.iter_mut();
-        self.kept.for_each(|first| {
-            let Some(y) = outputs.next() else { return };
-            let (old, mut total) = (*y, start);
-            self.reduced.for_each(|place| {
-                for block in x[first + place..][..self.inner].chunks(ROWS * LANES) {
-                    total = join_two(total, fold_block(block, start, |x| of(x, old), &join_two));
-                }
-            });
-            *y = end(total, old);
-        });
+        self.kept.for_each(
+            #[inline(always)]
+            |first| {
+                let Some(y) = outputs.next() else { return };
+                let (old, mut total) = (*y, start);
+                self.reduced.for_each(
+                    #[inline(always)]
+                    |place| {
+                        for block in x[first + place..][..self.inner].chunks(ROWS * LANES) {
+                            total = join_two(
+                                total,
+                                fold_block(
+                                    block,
+                                    start,
+                                    #[inline(always)]
+                                    |x| of(x, old),
+                                    &join_two,
+                                ),
+                            );
+                        }
+                    },
+                );
+                *y = end(total, old);
+            },
+        );
     }
 
     /// The innermost axis is kept: so many neighbouring outputs are folded at once.
@@ -244,21 +356,24 @@ impl Reduce {
         end: impl Fn(T, T) -> T,
     ) {
         let mut rows = y.chunks_exact_mut(self.inner.max(1));
-        self.kept.for_each(|first| {
-            let Some(row) = rows.next() else { return };
-            for (strip, y) in row.chunks_mut(LANES).enumerate() {
-                let first = first + strip * LANES;
-                let mut olds = [start; LANES];
-                olds[..y.len()].copy_from_slice(y);
-                let totals = match y.len() {
-                    LANES => self.fold_strip::<T, LANES>(x, first, olds, start, &of, &join_two),
-                    width => self.fold_rest(x, (first, width), olds, start, &of, &join_two),
-                };
-                for ((y, total), old) in y.iter_mut().zip(totals).zip(olds) {
-                    *y = end(total, old);
+        self.kept.for_each(
+            #[inline(always)]
+            |first| {
+                let Some(row) = rows.next() else { return };
+                for (strip, y) in row.chunks_mut(LANES).enumerate() {
+                    let first = first + strip * LANES;
+                    let mut olds = [start; LANES];
+                    olds[..y.len()].copy_from_slice(y);
+                    let totals = match y.len() {
+                        LANES => self.fold_strip::<T, LANES>(x, first, olds, start, &of, &join_two),
+                        width => self.fold_rest(x, (first, width), olds, start, &of, &join_two),
+                    };
+                    for ((y, total), old) in y.iter_mut().zip(totals).zip(olds) {
+                        *y = end(total, old);
+                    }
                 }
-            }
-        });
+            },
+        );
     }
 
     /// The totals of so many columns side by side.
@@ -273,20 +388,23 @@ impl Reduce {
         join_two: &impl Fn(T, T) -> T,
     ) -> [T; WIDTH] {
         let (mut totals, mut block, mut rows) = ([start; WIDTH], [start; WIDTH], 0);
-        self.reduced.for_each(|place| {
-            if let Some((x, _)) = x[first + place..].split_first_chunk::<WIDTH>() {
-                for lane in 0..WIDTH {
-                    block[lane] = join_two(block[lane], of(x[lane], olds[lane]));
+        self.reduced.for_each(
+            #[inline(always)]
+            |place| {
+                if let Some((x, _)) = x[first + place..].split_first_chunk::<WIDTH>() {
+                    for lane in 0..WIDTH {
+                        block[lane] = join_two(block[lane], of(x[lane], olds[lane]));
+                    }
                 }
-            }
-            rows += 1;
-            if rows % ROWS == 0 {
-                for lane in 0..WIDTH {
-                    totals[lane] = join_two(totals[lane], block[lane]);
-                    block[lane] = start;
+                rows += 1;
+                if rows % ROWS == 0 {
+                    for lane in 0..WIDTH {
+                        totals[lane] = join_two(totals[lane], block[lane]);
+                        block[lane] = start;
+                    }
                 }
-            }
-        });
+            },
+        );
         for lane in 0..WIDTH {
             totals[lane] = join_two(totals[lane], block[lane]);
         }

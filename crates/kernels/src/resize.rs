@@ -26,7 +26,11 @@ pub fn weigh(level: Level, (x, dim, inner): (&[f32], usize, usize), taps: Taps<'
     assert_eq!(x.len() * n, y.len() * dim);
     let outputs = y.chunks_exact_mut((n * inner).max(1));
     for (x, y) in x.chunks_exact((dim * inner).max(1)).zip(outputs) {
-        wide(level, || weigh_slice(x, inner, taps, y));
+        wide(
+            level,
+            #[inline(always)]
+            || weigh_slice(x, inner, taps, y),
+        );
     }
 }
 

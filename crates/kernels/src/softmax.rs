@@ -5,7 +5,7 @@
 //! of nothing but negative infinity gives NaN, as it does in ONNX.
 
 use crate::places::Along;
-use crate::simd::{Level, wide};
+use crate::simd::{Level, widest};
 use crate::sum::{LANES, max_of, sum_of};
 use crate::{math, order};
 
@@ -54,17 +54,31 @@ pub fn softmax_in_place(
 }
 
 fn slice_in_place(level: Level, function: Softmax, y: &mut [f32], along: Along) {
-    wide(level, || match (function, along.inner) {
-        (Softmax::Softmax, 1) => softmax_row(y),
-        (Softmax::LogSoftmax, 1) => log_softmax_row(y),
-        (Softmax::Softmax, inner) => {
-            for_each_strip(y, inner, |y, strip| softmax_strip(y, inner, strip));
-        }
-        (Softmax::LogSoftmax, inner) => {
-            for_each_strip(y, inner, |y, strip| log_softmax_strip(y, inner, strip));
-        }
-        (Softmax::Hardmax, inner) => hardmax(y, inner),
-    });
+    widest(
+        level,
+        #[inline(always)]
+        || match (function, along.inner) {
+            (Softmax::Softmax, 1) => softmax_row(y),
+            (Softmax::LogSoftmax, 1) => log_softmax_row(y),
+            (Softmax::Softmax, inner) => {
+                for_each_strip(
+                    y,
+                    inner,
+                    #[inline(always)]
+                    |y, strip| softmax_strip(y, inner, strip),
+                );
+            }
+            (Softmax::LogSoftmax, inner) => {
+                for_each_strip(
+                    y,
+                    inner,
+                    #[inline(always)]
+                    |y, strip| log_softmax_strip(y, inner, strip),
+                );
+            }
+            (Softmax::Hardmax, inner) => hardmax(y, inner),
+        },
+    );
 }
 
 /// A row of elements side by side becomes their softmax.
@@ -72,9 +86,14 @@ fn slice_in_place(level: Level, function: Softmax, y: &mut [f32], along: Along) 
 pub(crate) fn softmax_row(y: &mut [f32]) {
     let most = max_of(y);
     for y in &mut *y {
-        *y = math::exp(*y - most);
+        *y = math::exp_or_zero(*y - most);
     }
-    let inverse = 1.0 / sum_of(y, |x| x);
+    let inverse = 1.0
+        / sum_of(
+            y,
+            #[inline(always)]
+            |x| x,
+        );
     for y in y {
         *y *= inverse;
     }
@@ -83,7 +102,11 @@ pub(crate) fn softmax_row(y: &mut [f32]) {
 #[inline(always)]
 fn log_softmax_row(y: &mut [f32]) {
     let most = max_of(y);
-    let sum = sum_of(y, |x| math::exp(x - most));
+    let sum = sum_of(
+        y,
+        #[inline(always)]
+        |x| math::exp(x - most),
+    );
     let log = math::ln(sum);
     for y in y {
         *y = (*y - most) - log;
@@ -93,8 +116,13 @@ fn log_softmax_row(y: &mut [f32]) {
 /// Calls `visit` with each strip of neighbouring columns: the first and how many.
 #[inline(always)]
 fn for_each_strip(y: &mut [f32], inner: usize, mut visit: impl FnMut(&mut [f32], (usize, usize))) {
-    for first in (0..inner).step_by(LANES) {
-        visit(y, (first, LANES.min(inner - first)));
+    let whole = inner / LANES * LANES;
+    for first in (0..whole).step_by(LANES) {
+        // The width is a constant here, and loops over lanes are vectors.
+        visit(y, (first, LANES));
+    }
+    if whole < inner {
+        visit(y, (whole, inner - whole));
     }
 }
 
@@ -104,7 +132,7 @@ fn softmax_strip(y: &mut [f32], inner: usize, (first, width): (usize, usize)) {
     let mut sums = [0.0; LANES];
     for row in y.chunks_exact_mut(inner) {
         for lane in 0..width {
-            let exponential = math::exp(row[first + lane] - most[lane]);
+            let exponential = math::exp_or_zero(row[first + lane] - most[lane]);
             row[first + lane] = exponential;
             sums[lane] += exponential;
         }

@@ -5,7 +5,7 @@
 //! they agree bit for bit.
 
 use crate::element::{Bits, Element, Number, Real};
-use crate::simd::{Level, wide};
+use crate::simd::{Level, wide, widest};
 
 /// A function of one real number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,23 +119,39 @@ pub enum Test {
 /// `y[i] = function(x[i])`. Lengths are equal.
 pub fn unary<T: Real>(level: Level, function: Unary, x: &[T], y: &mut [T]) {
     assert_eq!(x.len(), y.len());
-    wide(level, || with(function, Apart { x, y }));
+    widest(
+        level,
+        #[inline(always)]
+        || with(function, Apart { x, y }),
+    );
 }
 
 /// `y[i] = function(y[i])`.
 pub fn unary_in_place<T: Real>(level: Level, function: Unary, y: &mut [T]) {
-    wide(level, || with(function, InPlace { y }));
+    widest(
+        level,
+        #[inline(always)]
+        || with(function, InPlace { y }),
+    );
 }
 
 /// `y[i] = function(x[i])` of integers. Lengths are equal.
 pub fn unary_integer<T: Bits>(level: Level, function: UnaryInteger, x: &[T], y: &mut [T]) {
     assert_eq!(x.len(), y.len());
-    wide(level, || with_integer(function, Apart { x, y }));
+    wide(
+        level,
+        #[inline(always)]
+        || with_integer(function, Apart { x, y }),
+    );
 }
 
 /// `y[i] = function(y[i])` of integers.
 pub fn unary_integer_in_place<T: Bits>(level: Level, function: UnaryInteger, y: &mut [T]) {
-    wide(level, || with_integer(function, InPlace { y }));
+    wide(
+        level,
+        #[inline(always)]
+        || with_integer(function, InPlace { y }),
+    );
 }
 
 /// `y[i] = 1` where the answer is yes, else 0. Lengths are equal.
@@ -224,12 +240,21 @@ fn with<T: Real>(function: Unary, elements: impl Loop<T>) {
         Unary::GeluTanh => elements.run(gelu_tanh),
         Unary::HardSigmoid { alpha, beta } => elements.run(hard_sigmoid(of(alpha), of(beta))),
         Unary::HardSwish => elements.run(hard_swish),
-        Unary::Identity => elements.run(|x| x),
+        Unary::Identity => elements.run(
+            #[inline(always)]
+            |x| x,
+        ),
         Unary::LeakyRelu { alpha } => elements.run(leaky_relu(of(alpha))),
         Unary::Log => elements.run(T::ln),
-        Unary::Mish => elements.run(|x: T| x.mul(softplus(x).tanh())),
+        Unary::Mish => elements.run(
+            #[inline(always)]
+            |x: T| x.mul(softplus(x).tanh()),
+        ),
         Unary::Neg => elements.run(T::neg),
-        Unary::Reciprocal => elements.run(|x| T::ONE.div(x)),
+        Unary::Reciprocal => elements.run(
+            #[inline(always)]
+            |x| T::ONE.div(x),
+        ),
         Unary::Relu => elements.run(relu),
         Unary::Round => elements.run(T::round_even),
         Unary::Selu { alpha, gamma } => elements.run(selu(of(alpha), of(gamma))),
@@ -239,7 +264,10 @@ fn with<T: Real>(function: Unary, elements: impl Loop<T>) {
         Unary::Sin => elements.run(T::sin),
         Unary::Sinh => elements.run(T::sinh),
         Unary::Softplus => elements.run(softplus),
-        Unary::Softsign => elements.run(|x: T| x.div(T::ONE.add(x.abs()))),
+        Unary::Softsign => elements.run(
+            #[inline(always)]
+            |x: T| x.div(T::ONE.add(x.abs())),
+        ),
         Unary::Sqrt => elements.run(T::sqrt),
         Unary::Swish { alpha } => elements.run(swish(of(alpha))),
         Unary::Tan => elements.run(T::tan),
@@ -256,7 +284,10 @@ fn with_integer<T: Bits>(function: UnaryInteger, elements: impl Loop<T>) {
         UnaryInteger::Relu => elements.run(relu),
         UnaryInteger::Sign => elements.run(T::sign),
         UnaryInteger::BitwiseNot => elements.run(T::not),
-        UnaryInteger::Identity => elements.run(|x| x),
+        UnaryInteger::Identity => elements.run(
+            #[inline(always)]
+            |x| x,
+        ),
     }
 }
 
@@ -309,36 +340,43 @@ fn hard_swish<T: Real>(x: T) -> T {
 
 #[inline(always)]
 pub(crate) fn hard_sigmoid<T: Real>(alpha: T, beta: T) -> impl Fn(T) -> T {
+    #[inline(always)]
     move |x| alpha.mul(x).add(beta).least(T::ONE).most(T::ZERO)
 }
 
 #[inline(always)]
 pub(crate) fn leaky_relu<T: Number>(alpha: T) -> impl Fn(T) -> T {
+    #[inline(always)]
     move |x| if x < T::ZERO { alpha.mul(x) } else { x }
 }
 
 #[inline(always)]
 pub(crate) fn thresholded_relu<T: Number>(alpha: T) -> impl Fn(T) -> T {
+    #[inline(always)]
     move |x| if x > alpha { x } else { T::ZERO }
 }
 
 #[inline(always)]
 fn swish<T: Real>(alpha: T) -> impl Fn(T) -> T {
+    #[inline(always)]
     move |x| x.mul(sigmoid(alpha.mul(x)))
 }
 
 #[inline(always)]
 fn celu<T: Real>(alpha: T) -> impl Fn(T) -> T {
+    #[inline(always)]
     move |x| if x < T::ZERO { alpha.mul(x.div(alpha).exp_m1()) } else { x }
 }
 
 #[inline(always)]
 fn selu<T: Real>(alpha: T, gamma: T) -> impl Fn(T) -> T {
+    #[inline(always)]
     move |x| gamma.mul(if x > T::ZERO { x } else { alpha.mul(x.exp_m1()) })
 }
 
 #[inline(always)]
 fn shrink<T: Number>(lambda: T, bias: T) -> impl Fn(T) -> T {
+    #[inline(always)]
     move |x| {
         let above = if x > lambda { x.sub(bias) } else { T::ZERO };
         if x < lambda.neg() { x.add(bias) } else { above }

@@ -20,7 +20,9 @@ pub mod testing;
 mod weights;
 mod wiring;
 
-pub use fused::{BLOCK_ROWS, Form, FusedAccesses, FusedFault, FusedStep, Fusing, Role};
+pub use fused::{
+    AllKernels, BLOCK_ROWS, Form, FusedAccesses, FusedFault, FusedKernels, FusedStep, Fusing, Role,
+};
 pub use infer::{BindingFault, Bindings, Branch, Order, Refused, ShapeError, Step, facts, statics};
 pub use lower::{FusedGraph, FusedGraphError, Inferred, infer};
 pub use model::{

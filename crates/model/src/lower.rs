@@ -23,7 +23,7 @@ use plimsoll_graph::{
     Dim, Dtype, Fact, Graph, GraphBuilder, GraphError, Node, NodeId, Op, Shape, Value, Window,
 };
 
-use crate::fused::{FusedAccesses, FusedFault, FusedStep, Fusing};
+use crate::fused::{AllKernels, FusedAccesses, FusedFault, FusedKernels, FusedStep, Fusing};
 use crate::infer::{Bindings, Branch, Found, Order, Ranged, Refused, ShapeError, found, statics};
 use crate::model::{Body, Iteration, Model, ModelNode, Operator, Origin, TensorId};
 use crate::op_class::{followed_slice, op_class};
@@ -50,9 +50,19 @@ pub struct Inferred {
 impl Inferred {
     /// The graph of the same model with fused steps, and the value of every tensor that it has.
     pub fn fused(&self, model: &Model, fused: &[FusedStep]) -> Result<FusedGraph, FusedGraphError> {
+        self.fused_by(model, fused, &AllKernels)
+    }
+
+    /// The same for the kernels of a runtime.
+    pub fn fused_by(
+        &self,
+        model: &Model,
+        fused: &[FusedStep],
+        kernels: &dyn FusedKernels,
+    ) -> Result<FusedGraph, FusedGraphError> {
         let wiring = Wiring::new(model, &self.order);
         let Inferred { facts, statics, refused, order, .. } = self;
-        let fusing = Fusing { model, facts, statics, wiring: &wiring };
+        let fusing = Fusing { model, facts, statics, wiring: &wiring, kernels };
         let mut lowering = Lowering::new(model, facts, statics, refused);
         lowering.own = fusing.own_steps(fused);
         for step in fused {
@@ -62,7 +72,15 @@ impl Inferred {
         }
         lowering.model(order).map_err(FusedGraphError::Graph)?;
         let Lowering { builder, values, .. } = lowering;
-        Ok(FusedGraph { graph: builder.finish().map_err(FusedGraphError::Graph)?, values })
+        let mut graph = builder.finish().map_err(FusedGraphError::Graph)?;
+        for id in graph.node_ids() {
+            let node = graph.node(id);
+            let bytes = kernels.scratch_bytes(&node.name);
+            if bytes > 0 && !node.notes.contains_key("fused") {
+                graph.set_scratch(id, Some(Scratch { bytes, align: 64 }));
+            }
+        }
+        Ok(FusedGraph { graph, values })
     }
 }
 
@@ -97,9 +115,14 @@ impl std::error::Error for FusedGraphError {}
 
 /// Finds the shapes of a model, and makes a graph of it.
 pub fn infer(model: &Model, bindings: &Bindings) -> Result<Inferred, ShapeError> {
-    let Lowered { graph, refused, statics, facts, values, order, .. } =
-        lowered(model, bindings, &Ranged::default(), None)?;
-    Ok(Inferred { graph, refused, facts, statics, values, order })
+    Ok(lowered(model, bindings, &Ranged::default(), None)?.into())
+}
+
+impl From<Lowered> for Inferred {
+    fn from(lowered: Lowered) -> Self {
+        let Lowered { graph, refused, statics, facts, values, order, .. } = lowered;
+        Inferred { graph, refused, facts, statics, values, order }
+    }
 }
 
 /// The same with all that is needed to compare it with the model at other sizes.

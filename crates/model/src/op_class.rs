@@ -27,7 +27,7 @@ pub(super) fn op_class(operator: &Operator, inputs: &Inputs<'_>, outputs: &[Opti
         Operator::Cast { .. } | Operator::CastLike(_) => cast(inputs, outputs),
         Operator::BitCast(_) => Op::Copy,
         Operator::Quantize(_) | Operator::Dequantize(_) | Operator::DynamicQuantize => Op::Quantize,
-        Operator::Dropout => dropout(inputs),
+        Operator::Dropout { .. } => dropout(inputs),
         Operator::Identity => Op::Identity,
         Operator::Fill { .. }
         | Operator::Range

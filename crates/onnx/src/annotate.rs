@@ -44,6 +44,58 @@ pub enum Note {
     Tensor(String),
 }
 
+/// A file that was read, with what the notes on its tensors are found by.
+pub struct Annotatable {
+    file: OnnxFile,
+    origins: Origins,
+    /// The tensors of the model, by name.
+    ids: HashMap<String, TensorId>,
+}
+
+impl Annotatable {
+    /// The model that a file, or the [`Bytes`] of one, describes, and the file, to be written with notes.
+    pub fn read(file: impl Into<OnnxFile>) -> Result<(Model, Self), OnnxError> {
+        let file = file.into();
+        let wanted = Wanted { origins: Some(Origins::default()), ..Wanted::default() };
+        let (model, found) = read_within(&file, LIMITS, wanted)?;
+        let origins = found.origins.unwrap_or_default();
+        let ids = (0..model.tensors.len()).map(TensorId::new);
+        let ids = ids.map(|id| (model.tensor(id).name.clone(), id)).collect();
+        Ok((model, Annotatable { file, origins, ids }))
+    }
+
+    /// The file with notes.
+    pub fn with(&self, notes: &Notes) -> Result<Annotated, OnnxError> {
+        let mut splicer = Splicer {
+            bytes: &self.file.bytes,
+            origins: &self.origins,
+            notes: self.by_tensor(notes),
+            has_external_data: false,
+        };
+        let pieces = splicer.model(&notes.model);
+        let has_external_data = splicer.has_external_data;
+        Ok(Annotated { pieces: pieces?, file: self.file.clone(), has_external_data })
+    }
+
+    /// The notes on each tensor, with names as the file has them.
+    fn by_tensor(&self, notes: &Notes) -> HashMap<TensorId, Texts> {
+        let Annotatable { origins, ids, .. } = self;
+        let in_file = origins.names();
+        let text = |note: &Note| match note {
+            Note::Text(text) => text.clone(),
+            Note::Tensor(name) => {
+                let known = ids.get(name.as_str()).and_then(|id| in_file.get(id));
+                known.map_or(name.clone(), |name| (*name).to_owned())
+            }
+        };
+        let texts = |notes: &BTreeMap<String, Note>| {
+            notes.iter().map(|(key, note)| (key.clone(), text(note))).collect()
+        };
+        let found = notes.tensors.iter();
+        found.filter_map(|(name, notes)| Some((*ids.get(name.as_str())?, texts(notes)))).collect()
+    }
+}
+
 /// A file with notes, ready to be written.
 pub struct Annotated {
     file: OnnxFile,
@@ -54,20 +106,7 @@ pub struct Annotated {
 impl Annotated {
     /// The file, or the one that [`Bytes`] are, with notes.
     pub fn new(file: impl Into<OnnxFile>, notes: &Notes) -> Result<Self, OnnxError> {
-        let file = file.into();
-        let wanted = Wanted { origins: Some(Origins::default()), ..Wanted::default() };
-        let (model, found) = read_within(&file, LIMITS, wanted)?;
-        let origins = found.origins.unwrap_or_default();
-        let found = by_tensor(&model, &origins, notes);
-        let mut splicer = Splicer {
-            bytes: &file.bytes,
-            origins: &origins,
-            notes: found,
-            has_external_data: false,
-        };
-        let pieces = splicer.model(&notes.model);
-        let has_external_data = splicer.has_external_data;
-        Ok(Annotated { pieces: pieces?, file, has_external_data })
+        Annotatable::read(file)?.1.with(notes)
     }
 
     /// Writes it.
@@ -84,25 +123,6 @@ impl Annotated {
 
 /// Keys and texts, in order of the keys.
 type Texts = Vec<(String, String)>;
-
-/// The notes on each tensor, with names as the file has them.
-fn by_tensor(model: &Model, origins: &Origins, notes: &Notes) -> HashMap<TensorId, Texts> {
-    let in_file = origins.names();
-    let ids = (0..model.tensors.len()).map(TensorId::new);
-    let ids: HashMap<&str, TensorId> = ids.map(|id| (&model.tensor(id).name[..], id)).collect();
-    let text = |note: &Note| match note {
-        Note::Text(text) => text.clone(),
-        Note::Tensor(name) => {
-            let known = ids.get(name.as_str()).and_then(|id| in_file.get(id));
-            known.map_or(name.clone(), |name| (*name).to_owned())
-        }
-    };
-    let texts = |notes: &BTreeMap<String, Note>| {
-        notes.iter().map(|(key, note)| (key.clone(), text(note))).collect()
-    };
-    let found = notes.tensors.iter();
-    found.filter_map(|(name, notes)| Some((*ids.get(name.as_str())?, texts(notes)))).collect()
-}
 
 /// The messages that hold notes: where in each, and by which field a name is told.
 #[derive(Clone, Copy)]

@@ -42,11 +42,6 @@ impl Draft<'_, '_> {
         Some(self.table.model.tensor(id))
     }
 
-    /// Whether anybody wants a result.
-    pub(crate) fn wants(&self, slot: usize) -> bool {
-        self.outputs.get(slot).copied().flatten().is_some()
-    }
-
     /// Makes a list of integers an operand.
     pub(crate) fn store_ints(&mut self, slot: usize, what: &str, values: &[i64]) {
         let dims = vec![Axis::Known(values.len() as u64)];

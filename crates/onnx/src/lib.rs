@@ -50,7 +50,7 @@ use std::path::Path;
 use plimsoll_model::Model;
 use prost::Message;
 
-pub use crate::annotate::{Annotated, Note, Notes};
+pub use crate::annotate::{Annotatable, Annotated, Note, Notes};
 use crate::attribute::Given;
 pub use crate::error::OnnxError;
 pub use crate::file::OnnxFile;

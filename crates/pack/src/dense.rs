@@ -2,8 +2,8 @@
 //!
 //! - [`BitMatrix`]: a relation between two ranges of indices, a bit for each pair; a row is walked in
 //!   n/64 steps.
-//! - [`CompressedRows`]: a list for every index, all lists in one array; two allocations, and 8 bytes for
-//!   each list.
+//! - [`CompressedRows`]: a list for every index, all lists in one array; two allocations, and 4 bytes for
+//!   each list. Fewer than 2³² items.
 //! - [`DisjointSets`]: sets of indices that only ever grow together.
 
 /// A relation between rows and columns.
@@ -32,12 +32,14 @@ impl BitMatrix {
 
     /// Whether a pair is in it.
     #[must_use]
+    #[inline]
     pub fn contains(&self, row: usize, column: usize) -> bool {
         self.bits[row * self.words + column / 64] >> (column % 64) & 1 == 1
     }
 
     /// The bits of a row, the first column in the lowest bit of the first word.
     #[must_use]
+    #[inline]
     pub fn row(&self, row: usize) -> &[u64] {
         &self.bits[row * self.words..][..self.words]
     }
@@ -78,7 +80,7 @@ pub fn ones(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
 pub struct CompressedRows<T> {
     items: Vec<T>,
     /// Where each list ends.
-    ends: Vec<usize>,
+    ends: Vec<u32>,
 }
 
 impl<T> Default for CompressedRows<T> {
@@ -98,38 +100,63 @@ impl<T> CompressedRows<T> {
     /// list are in the order in which they come. O(n).
     ///
     /// # Panics
-    /// If there is no list of an index.
+    /// If there is no list of an index, or if there are 2³² items or more.
     #[must_use]
     pub fn by_index(lists: usize, items: impl Iterator<Item = (usize, T)> + Clone) -> Self
     where
         T: Copy,
     {
-        let mut next = vec![0; lists];
+        let mut rows = CompressedRows::new();
+        rows.fill_by_index(lists, items);
+        rows
+    }
+
+    /// The same in place of what was there, in the same memory as far as that goes.
+    ///
+    /// # Panics
+    /// If there is no list of an index, or if there are 2³² items or more.
+    pub fn fill_by_index(&mut self, lists: usize, items: impl Iterator<Item = (usize, T)> + Clone)
+    where
+        T: Copy,
+    {
+        self.clear();
+        let CompressedRows { items: placed, ends: next } = self;
+        next.resize(lists, 0);
         items.clone().for_each(|(index, _)| next[index] += 1);
-        let mut count = 0;
-        for start in &mut next {
-            count += std::mem::replace(start, count);
+        let mut count = 0_u32;
+        for start in next.iter_mut() {
+            let before = count;
+            count = before.checked_add(*start).expect("fewer than 2^32 items");
+            *start = before;
         }
-        let Some((_, filler)) = items.clone().next() else {
-            return CompressedRows { items: Vec::new(), ends: next };
-        };
-        let mut placed = vec![filler; count];
+        let Some((_, filler)) = items.clone().next() else { return };
+        placed.resize(count as usize, filler);
         for (index, item) in items {
-            placed[next[index]] = item;
+            placed[next[index] as usize] = item;
             next[index] += 1;
         }
         // Every list was filled up to where the next begins.
-        CompressedRows { items: placed, ends: next }
+    }
+
+    /// Forgets all lists, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.items.clear();
+        self.ends.clear();
     }
 
     /// Adds a list.
+    ///
+    /// # Panics
+    /// If there are 2³² items or more then.
+    #[inline]
     pub fn push(&mut self, list: impl IntoIterator<Item = T>) {
         self.items.extend(list);
-        self.ends.push(self.items.len());
+        self.ends.push(u32::try_from(self.items.len()).expect("fewer than 2^32 items"));
     }
 
     /// How many lists there are.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -142,24 +169,28 @@ impl<T> CompressedRows<T> {
 
     /// Where a list is in the array of all.
     #[must_use]
+    #[inline]
     pub fn range(&self, index: usize) -> std::ops::Range<usize> {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        start..self.ends[index]
+        start as usize..self.ends[index] as usize
     }
 
     /// A list.
     #[must_use]
+    #[inline]
     pub fn row(&self, index: usize) -> &[T] {
         &self.items[self.range(index)]
     }
 
     /// The lists, in order.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = &[T]> + '_ {
         (0..self.len()).map(|index| self.row(index))
     }
 
     /// All items, list by list.
     #[must_use]
+    #[inline]
     pub fn items(&self) -> &[T] {
         &self.items
     }
@@ -235,6 +266,10 @@ mod tests {
             pushed.push(list.iter().copied());
         }
         assert_eq!(pushed, rows);
+        pushed.fill_by_index(2, [(1, 'x')].into_iter());
+        assert_eq!(pushed.iter().collect::<Vec<_>>(), [&[][..], &['x']]);
+        pushed.fill_by_index(3, std::iter::empty());
+        assert_eq!(pushed.iter().collect::<Vec<_>>(), [&[] as &[char]; 3]);
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub struct BufferId(pub u32);
 impl BufferId {
     /// The id as an index into arrays that are parallel to [`Problem::buffers`].
     #[must_use]
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -51,36 +52,42 @@ pub struct Life {
 impl Life {
     /// The stretch `[start, end)`.
     #[must_use]
+    #[inline]
     pub fn new(start: Time, end: Time) -> Self {
         Life { start, end }
     }
 
     /// Whether some moment belongs to both: the rule of conflict, written once.
     #[must_use]
+    #[inline]
     pub fn meets(self, other: Life) -> bool {
         self.start < other.end && other.start < self.end
     }
 
     /// Whether every moment of `other` belongs to `self`.
     #[must_use]
+    #[inline]
     pub fn covers(self, other: Life) -> bool {
         self.start <= other.start && other.end <= self.end
     }
 
     /// The moments that belong to both, which may be none (`start >= end`).
     #[must_use]
+    #[inline]
     pub fn and(self, other: Life) -> Life {
         Life::new(self.start.max(other.start), self.end.min(other.end))
     }
 
     /// How many moments it has, 0 if it is empty.
     #[must_use]
+    #[inline]
     pub fn len(self) -> u64 {
         if self.is_empty() { 0 } else { self.end.abs_diff(self.start) }
     }
 
     /// Whether it has no moment at all.
     #[must_use]
+    #[inline]
     pub fn is_empty(self) -> bool {
         self.start >= self.end
     }
@@ -104,36 +111,42 @@ pub struct Span {
 impl Span {
     /// The bytes `[lo, hi)`.
     #[must_use]
+    #[inline]
     pub fn new(lo: u64, hi: u64) -> Self {
         Span { lo, hi }
     }
 
     /// Whether some byte belongs to both.
     #[must_use]
+    #[inline]
     pub fn meets(self, other: Span) -> bool {
         self.lo < other.hi && other.lo < self.hi
     }
 
     /// The bytes that belong to both, which may be none (`lo >= hi`).
     #[must_use]
+    #[inline]
     pub fn and(self, other: Span) -> Span {
         Span::new(self.lo.max(other.lo), self.hi.min(other.hi))
     }
 
     /// The same bytes, `offset` further up.
     #[must_use]
+    #[inline]
     pub fn shifted(self, offset: u64) -> Span {
         Span::new(self.lo.saturating_add(offset), self.hi.saturating_add(offset))
     }
 
     /// How many bytes it has.
     #[must_use]
+    #[inline]
     pub fn len(self) -> u64 {
         self.hi.saturating_sub(self.lo)
     }
 
     /// Whether it has no byte at all.
     #[must_use]
+    #[inline]
     pub fn is_empty(self) -> bool {
         self.lo >= self.hi
     }
@@ -174,6 +187,7 @@ pub struct Buffer {
 impl Buffer {
     /// A buffer without any constraint but its size and life.
     #[must_use]
+    #[inline]
     pub fn new(size: u64, life: Life) -> Self {
         Buffer { size, life, align: 1, fixed: None, hint: None, gaps: Vec::new() }
     }
@@ -264,12 +278,14 @@ impl Problem {
 
     /// The pairs that are kept apart beside those whose lives meet, if there are any.
     #[must_use]
+    #[inline]
     pub fn conflicts(&self) -> Option<&Conflicts> {
         self.conflicts.as_ref()
     }
 
     /// The buffers, by [`BufferId`].
     #[must_use]
+    #[inline]
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
     }
@@ -279,23 +295,27 @@ impl Problem {
     /// # Panics
     /// If the id is not one of this problem.
     #[must_use]
+    #[inline]
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.index()]
     }
 
     /// All ids, in order.
+    #[inline]
     pub fn ids(&self) -> impl ExactSizeIterator<Item = BufferId> + use<> {
         (0..self.buffers.len() as u32).map(BufferId)
     }
 
     /// How many buffers there are.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.buffers.len()
     }
 
     /// Whether there is nothing to place.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.buffers.is_empty()
     }

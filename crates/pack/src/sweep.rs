@@ -49,12 +49,14 @@ pub struct Sections {
 impl Sections {
     /// Whether some section belongs to both.
     #[must_use]
+    #[inline]
     pub fn meets(self, other: Sections) -> bool {
         self.start < other.end && other.start < self.end
     }
 
     /// As indices.
     #[must_use]
+    #[inline]
     pub fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
@@ -122,6 +124,7 @@ impl Sweep {
 
     /// How many sections there are.
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
         self.load.len()
     }
@@ -140,6 +143,7 @@ impl Sweep {
 
     /// The bytes in use in each section.
     #[must_use]
+    #[inline]
     pub fn load(&self) -> &[u64] {
         &self.load
     }
@@ -153,12 +157,14 @@ impl Sweep {
 
     /// The life of a buffer, in sections.
     #[must_use]
+    #[inline]
     pub fn life(&self, id: BufferId) -> Sections {
         self.lives[id.index()]
     }
 
     /// The pieces of a buffer, in sections.
     #[must_use]
+    #[inline]
     pub fn pieces(&self, id: BufferId) -> &[Strip] {
         let i = id.index();
         &self.pieces[self.first_piece[i] as usize..self.first_piece[i + 1] as usize]
@@ -166,6 +172,7 @@ impl Sweep {
 
     /// How many other buffers have a life that meets the life of this one. O(1).
     #[must_use]
+    #[inline]
     pub fn degree(&self, id: BufferId) -> u32 {
         let life = self.life(id);
         // Those that end after we start are never among those that start before we end.

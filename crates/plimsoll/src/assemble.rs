@@ -12,7 +12,7 @@ use crate::point::{LiveRange, Point};
 use crate::unshared::unshared_bytes;
 
 /// The plan that an attempt came to.
-pub(crate) fn assemble(case: &Case<'_, '_>, attempt: &Attempt, options: &Options) -> Plan {
+pub(crate) fn assemble(case: &Case<'_, '_>, attempt: &Attempt<'_>, options: &Options) -> Plan {
     let Case { validated, assignments, liveness } = *case;
     let mut banks = banks(attempt);
     let mut scratch = vec![None; validated.steps()];
@@ -50,9 +50,9 @@ pub(crate) fn assemble(case: &Case<'_, '_>, attempt: &Attempt, options: &Options
             (Assignment::Elided, _) => Place::Elided,
             (Assignment::External, _) if head == value => Place::External,
             (Assignment::External, _) => Place::Outside { root: head, offset: at + rooted.offset },
-            (Assignment::Shared(lent), _) => {
-                let bank = bank_named(&mut banks, &lent.bank, lent.offset + lent.bytes);
-                Place::Bank(slot(bank, lent.offset + rooted.offset))
+            (Assignment::Shared(imported), _) => {
+                let bank = bank_named(&mut banks, &imported.bank, imported.offset + imported.bytes);
+                Place::Bank(slot(bank, imported.offset + rooted.offset))
             }
             (_, Some(buffer)) => {
                 let Slot { bank, offset, .. } = buffers[buffer.index()].slot;
@@ -82,7 +82,7 @@ fn is_placed(assignment: &Assignment) -> bool {
     matches!(assignment, Assignment::Packed | Assignment::Kept)
 }
 
-fn banks(attempt: &Attempt) -> Vec<Bank> {
+fn banks(attempt: &Attempt<'_>) -> Vec<Bank> {
     let bank = |filled: &crate::banks::Filled| Bank {
         name: filled.name.clone(),
         bytes: filled.bytes,
@@ -101,7 +101,7 @@ fn bank_named(banks: &mut Vec<Bank>, name: &str, end: u64) -> BankId {
     BankId::new(index)
 }
 
-fn totals(attempt: &Attempt) -> Derivation {
+fn totals(attempt: &Attempt<'_>) -> Derivation {
     let banks = &attempt.placed.banks;
     let mut winners: Vec<&str> = banks.iter().map(|b| b.won_by.as_str()).collect();
     winners.retain(|name| !name.is_empty());

@@ -77,7 +77,7 @@ fn follow_states(validated: &ValidatedProgram<'_>, roots: &mut [Assignment]) {
     let musts: Vec<(Rooted, usize)> = validated
         .schedule
         .iter()
-        .flat_map(|step| validated.overwrites[step.index()].iter().filter(|o| o.must))
+        .flat_map(|step| validated.overwrites.row(step.index()).iter().filter(|o| o.must))
         .filter(|o| validated.is_root(o.output))
         .map(|o| (rooted(o.input), o.output.index()))
         .collect();
@@ -141,7 +141,7 @@ fn shared(
     };
     let wanted = validated.values[value.index()].bytes;
     if slot.bytes != wanted {
-        return Err(SharedError::Size { name, lent: slot.bytes, wanted });
+        return Err(SharedError::Size { name, imported: slot.bytes, wanted });
     }
     Ok(slot.clone())
 }
@@ -157,12 +157,12 @@ pub enum SharedError {
         name: String,
     },
     /// The layout has another size for it.
-    #[error("value {name:?} has {wanted} bytes, but the shared layout has {lent} for it")]
+    #[error("value {name:?} has {wanted} bytes, but the shared layout has {imported} for it")]
     Size {
         /// The name.
         name: String,
         /// The size in the layout.
-        lent: u64,
+        imported: u64,
         /// The size in the program.
         wanted: u64,
     },

@@ -25,17 +25,17 @@ pub(crate) struct Case<'a, 'p> {
 }
 
 /// Tries less and less sharing, as long as that could help.
-pub(crate) fn best_attempt(
-    case: &Case<'_, '_>,
+pub(crate) fn best_attempt<'l>(
+    case: &Case<'l, '_>,
     options: &Options,
     watch: &mut Watch<'_>,
-) -> Result<Attempt, PlanError> {
+) -> Result<Attempt<'l>, PlanError> {
     let mut quick = options.clone();
     quick.pack.work = Some(0);
     let mut options = options.clone();
     let work = options.pack.work.unwrap_or(options.pack.effort.work());
     let less = if work == u64::MAX { work } else { (work / SHARE).min(MOST_WORK) };
-    let mut best: Option<Attempt> = None;
+    let mut best: Option<Attempt<'l>> = None;
     let mut refused: Option<Box<NoRoom>> = None;
     for policy in [Policy::Any, Policy::Alone, Policy::SameSize, Policy::Must] {
         if policy == Policy::Alone
@@ -78,7 +78,7 @@ pub(crate) fn best_attempt(
             tried => tried?,
         };
         let mut tried = Attempt { sharing, placed };
-        let could_help = |best: &Attempt| tried.lower_bound_bytes() < best.arena_bytes();
+        let could_help = |best: &Attempt<'_>| tried.lower_bound_bytes() < best.arena_bytes();
         if !best.as_ref().is_none_or(could_help) {
             continue;
         }
@@ -111,18 +111,18 @@ pub(crate) fn best_attempt(
 }
 
 /// One way to share, and where that puts everything.
-pub(crate) struct Attempt {
-    pub(crate) sharing: Sharing,
+pub(crate) struct Attempt<'l> {
+    pub(crate) sharing: Sharing<'l>,
     pub(crate) placed: Placed,
 }
 
 /// What shares bytes with what, and what is to be placed for it.
-pub(crate) struct Sharing {
-    pub(crate) alias_sets: AliasSets,
+pub(crate) struct Sharing<'l> {
+    pub(crate) alias_sets: AliasSets<'l>,
     pub(crate) requests: Vec<Request>,
 }
 
-impl Attempt {
+impl Attempt<'_> {
     fn arena_bytes(&self) -> u64 {
         self.placed.banks.iter().map(|bank| bank.bytes).sum()
     }
@@ -153,10 +153,10 @@ impl Attempt {
     }
 }
 
-impl Sharing {
-    fn of(case: &Case<'_, '_>, options: &Options, policy: Policy) -> Result<Self, PlanError> {
+impl<'l> Sharing<'l> {
+    fn of(case: &Case<'l, '_>, options: &Options, policy: Policy) -> Result<Self, PlanError> {
         let Case { validated, assignments, liveness } = *case;
-        let live_spans = liveness.live_spans.clone();
+        let live_spans = &liveness.live_spans;
         let alias_sets = coalesce(validated, assignments, live_spans, options, policy)
             .map_err(PlanError::Program)?;
         let requests = requests(validated, assignments, liveness, &alias_sets, options);

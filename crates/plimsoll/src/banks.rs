@@ -32,6 +32,8 @@ pub(crate) struct Placed {
 /// A bank with what is in it.
 pub(crate) struct Filled {
     pub(crate) name: String,
+    /// What all offsets in it are multiples of, beside what each asks for.
+    align: Option<u64>,
     pub(crate) capacity: Option<u64>,
     pub(crate) bytes: u64,
     pub(crate) lower_bound_bytes: u64,
@@ -58,14 +60,14 @@ pub(crate) fn place(
 ) -> Result<Placed, Refusal> {
     let default = [BankSpec::new("arena")];
     let specs: &[BankSpec] = if options.banks.is_empty() { &default } else { &options.banks };
-    let borrowed = borrowed(validated, options);
+    let imported_by_bank = imported_by_bank(validated, options);
     let mut placed = Placed { banks: Vec::new(), slots: vec![(0, 0); requests.len()] };
     let mut waiting: Vec<usize> = (0..requests.len()).collect();
     for spec in specs {
         for copy in 0.. {
             let name = if copy == 0 { spec.name.clone() } else { format!("{}.{copy}", spec.name) };
-            let lent = borrowed.get(&name).map_or(&[][..], Vec::as_slice);
-            let mut bank = Filling { validated, requests, spec, lent, options, watch };
+            let imported = imported_by_bank.get(&name).map_or(&[][..], Vec::as_slice);
+            let mut bank = Filling { validated, requests, spec, imported, options, watch };
             let before = waiting.len();
             let filled = bank.fill(&mut waiting, &mut placed.slots, placed.banks.len(), name)?;
             let used = waiting.len() < before;
@@ -80,9 +82,9 @@ pub(crate) fn place(
     if waiting.is_empty() { Ok(placed) } else { Err(Refusal::NoRoom(waiting)) }
 }
 
-/// The places that another plan lends, by name of the bank.
+/// The places that another plan has given to values, by name of the bank.
 /// With what may be written behind the end of those that are used here.
-fn borrowed(
+fn imported_by_bank(
     validated: &ValidatedProgram<'_>,
     options: &Options,
 ) -> BTreeMap<String, Vec<SharedSlot>> {
@@ -132,7 +134,7 @@ struct Filling<'a, 'p, 'w> {
     requests: &'a [Request],
     spec: &'a BankSpec,
     /// What another plan has put into this bank.
-    lent: &'a [SharedSlot],
+    imported: &'a [SharedSlot],
     options: &'a Options,
     watch: &'a mut Watch<'w>,
 }
@@ -162,6 +164,7 @@ impl Filling<'_, '_, '_> {
         *waiting = outside;
         Ok(Filled {
             name,
+            align: self.spec.align,
             capacity: self.spec.capacity,
             bytes: outcome.arena_bytes,
             lower_bound_bytes: outcome.lower_bound_bytes,
@@ -252,26 +255,56 @@ impl Filling<'_, '_, '_> {
         alive.into_iter().take_while(enough).collect()
     }
 
-    /// The items as rectangles, and what is lent as obstacles behind them.
     fn problem(&self, inside: &[usize]) -> Result<Problem, Refusal> {
-        let run = life(LiveRange::whole_run(self.validated.steps()));
-        let mut buffers: Vec<plimsoll_pack::Buffer> = Vec::with_capacity(inside.len());
-        for request in inside {
-            let mut buffer = self.requests[*request].buffer.clone();
-            buffer.align = common_multiple(buffer.align, self.spec.align.unwrap_or(1));
-            buffers.push(buffer);
-        }
-        for slot in self.lent {
-            buffers.push(plimsoll_pack::Buffer::new(slot.bytes, run).fixed_at(slot.offset));
-        }
-        let problem = Problem::new(buffers).map_err(Refusal::TooLarge)?;
-        let chosen: Vec<&Request> = inside.iter().map(|request| &self.requests[*request]).collect();
-        // Obstacles live all the time, so their lives say it all.
-        Ok(match conflicts(self.validated, &chosen, self.lent.len()) {
-            Some(conflicts) => problem.with_conflicts(conflicts),
-            None => problem,
-        })
+        problem(self.validated, self.requests, inside, self.spec.align, self.imported)
     }
+}
+
+/// The items of a bank as rectangles, and what is imported as obstacles behind them.
+fn problem(
+    validated: &ValidatedProgram<'_>,
+    requests: &[Request],
+    inside: &[usize],
+    align: Option<u64>,
+    imported: &[SharedSlot],
+) -> Result<Problem, Refusal> {
+    let run = life(LiveRange::whole_run(validated.steps()));
+    let mut buffers: Vec<plimsoll_pack::Buffer> = Vec::with_capacity(inside.len() + imported.len());
+    for request in inside {
+        let mut buffer = requests[*request].buffer.clone();
+        buffer.align = common_multiple(buffer.align, align.unwrap_or(1));
+        buffers.push(buffer);
+    }
+    for slot in imported {
+        buffers.push(plimsoll_pack::Buffer::new(slot.bytes, run).fixed_at(slot.offset));
+    }
+    let problem = Problem::new(buffers).map_err(Refusal::TooLarge)?;
+    if validated.order.is_none() {
+        return Ok(problem);
+    }
+    let chosen: Vec<&Request> = inside.iter().map(|request| &requests[*request]).collect();
+    // Obstacles live all the time, so their lives say it all.
+    Ok(match conflicts(validated, &chosen, imported.len()) {
+        Some(conflicts) => problem.with_conflicts(conflicts),
+        None => problem,
+    })
+}
+
+/// What is in a bank that is filled, and the problem that it was.
+pub(crate) fn problem_of(
+    validated: &ValidatedProgram<'_>,
+    requests: &[Request],
+    placed: &Placed,
+    bank: usize,
+    options: &Options,
+) -> Option<(Vec<usize>, Problem)> {
+    let imported = imported_by_bank(validated, options);
+    let Filled { name, align, .. } = &placed.banks[bank];
+    let imported = imported.get(name).map_or(&[][..], Vec::as_slice);
+    let is_inside = |request: &usize| placed.slots[*request].0 == bank;
+    let inside: Vec<usize> = (0..requests.len()).filter(is_inside).collect();
+    let problem = problem(validated, requests, &inside, *align, imported).ok()?;
+    Some((inside, problem))
 }
 
 /// The most bytes that are needed at a time, without those in holes; or the largest item, if that
@@ -301,7 +334,11 @@ fn needed_bytes<'a>(problem: &Problem, requests: impl Iterator<Item = &'a Reques
 /// Whether a bank takes an item, as long as there is room.
 fn takes(spec: &BankSpec, request: &Request) -> bool {
     let caps = [spec.capacity, spec.buffer_capacity];
-    spec.takes(request.role) && caps.iter().flatten().all(|cap| request.buffer.size <= *cap)
+    // A copy of a bank has another name.
+    let is_wanted = request.bank.as_ref().is_none_or(|name| *name == spec.name && !spec.repeat);
+    is_wanted
+        && spec.takes(request.role)
+        && caps.iter().flatten().all(|cap| request.buffer.size <= *cap)
 }
 
 /// Why there is no plan: what is unplaced when every bank is full.

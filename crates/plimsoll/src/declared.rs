@@ -30,6 +30,8 @@ pub struct DeclaredProgram {
     pub execution: Execution,
     /// What values are called, by [`ValueId`]; those without a name go by their number.
     pub value_names: Vec<String>,
+    /// The bank that each value has to be in, by [`ValueId`]; any where nothing is said.
+    pub banks: Vec<Option<String>>,
 }
 
 /// What a step declares.
@@ -150,6 +152,10 @@ impl Program for DeclaredProgram {
 
     fn flows_from(&self, step: StepId) -> Cow<'_, [StepId]> {
         Cow::Borrowed(&self.steps[step.index()].flows_from)
+    }
+
+    fn bank(&self, value: ValueId) -> Option<Cow<'_, str>> {
+        self.banks.get(value.index())?.as_deref().map(Cow::Borrowed)
     }
 
     fn value_name(&self, value: ValueId) -> Cow<'_, str> {

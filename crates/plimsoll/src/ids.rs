@@ -18,12 +18,14 @@ macro_rules! define_id {
             /// # Panics
             /// If the index does not fit: nothing has 2³² of anything.
             #[must_use]
+            #[inline]
             pub fn new(index: usize) -> Self {
                 $name(u32::try_from(index).expect("fewer than 2^32 of them"))
             }
 
             /// The id as an index into arrays by id.
             #[must_use]
+            #[inline]
             pub fn index(self) -> usize {
                 self.0 as usize
             }

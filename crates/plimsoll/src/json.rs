@@ -10,9 +10,11 @@ mod names;
 mod read;
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 pub use claims::{FalseClaim, false_claims, unreserved};
-pub use file::{BankRow, BufferRow, GapRow, PlanFile, ScratchRow, ValueRow};
+use file::MadeRows;
+pub use file::{BankRow, BufferRow, GapRow, PlanFile, Rows, ScratchRow, ValueRow};
 use names::Names;
 use plimsoll_pack::{Gap, Limit};
 pub use read::{PlanFileRead, PlanReadError, read_plan, read_plan_file};
@@ -44,8 +46,22 @@ pub fn write_plan(
     program: &dyn Program,
     plan: &Plan,
     options: Recorded,
-    mut found: Recorded,
+    found: Recorded,
 ) -> String {
+    let mut json = Vec::new();
+    write_plan_to(&mut json, program, plan, options, found).expect("a vector takes everything");
+    String::from_utf8(json).expect("JSON is text")
+}
+
+/// The same, written row by row: only the names are all there at once, and those of a program that hands
+/// out its own are not copied.
+pub fn write_plan_to(
+    out: &mut dyn Write,
+    program: &dyn Program,
+    plan: &Plan,
+    options: Recorded,
+    mut found: Recorded,
+) -> io::Result<()> {
     if let Some(bound) = plan.derivation.order_bound_bytes {
         found.insert(ORDER_BOUND.to_owned(), bound.into());
     }
@@ -53,10 +69,10 @@ pub fn write_plan(
     let is_view = |value| program.value(value).view_of.is_some();
     let follows = follows(plan, is_view);
     let roots = roots_of(program);
-    let names = Names::of(program, plan.banks.iter().map(|bank| bank.name.clone()));
-    let name = |value: ValueId| names.values[value.index()].clone();
-    let step_name = |step: StepId| names.steps[step.index()].clone();
-    let bank_name = |bank: BankId| names.banks[bank.index()].clone();
+    let names = Names::of(program, plan.banks.iter().map(|bank| bank.name.as_str()));
+    let name = |value: ValueId| names.values[value.index()].clone().into_owned();
+    let step_name = |step: StepId| names.steps[step.index()].clone().into_owned();
+    let bank_name = |bank: BankId| names.banks[bank.index()].clone().into_owned();
     let value = |index: usize| {
         let (id, place) = (ValueId::new(index), plan.places[index]);
         let info = program.value(id);
@@ -99,6 +115,7 @@ pub fn write_plan(
         bytes: bank.bytes,
         capacity: bank.capacity,
     };
+    let buffers = &plan.derivation.buffers;
     let file = PlanFile {
         format: PLAN_FORMAT.to_owned(),
         arena_bytes: totals.arena_bytes,
@@ -118,12 +135,13 @@ pub fn write_plan(
         found,
         options,
         banks: plan.banks.iter().enumerate().map(bank).collect(),
-        schedule: plan.schedule.iter().copied().map(step_name).collect(),
-        values: (0..plan.places.len()).map(value).collect(),
+        schedule: MadeRows(plan.schedule.len(), |at: usize| step_name(plan.schedule[at])),
+        values: MadeRows(plan.places.len(), value),
         scratch: plan.scratch.iter().enumerate().filter_map(scratch).collect(),
-        buffers: plan.derivation.buffers.iter().map(|buffer| packed(buffer, bank_name)).collect(),
+        buffers: MadeRows(buffers.len(), |at: usize| packed(&buffers[at], bank_name)),
     };
-    serde_json::to_string_pretty(&file).expect("names and numbers") + "\n"
+    serde_json::to_writer_pretty(&mut *out, &file)?;
+    out.write_all(b"\n")
 }
 
 /// A buffer as a row.

@@ -32,10 +32,12 @@ mod follows;
 mod ids;
 pub mod json;
 mod json_fault;
+mod keep_near;
 mod labels;
 mod liveness;
 mod lives;
 mod lower;
+mod near;
 mod options;
 mod order;
 mod pipeline;
@@ -45,6 +47,7 @@ mod program;
 mod resolve;
 mod schedule;
 mod shared;
+mod spill;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod totals;
@@ -61,16 +64,17 @@ pub use follows::follows;
 pub use ids::{BankId, BufferId, StepId, ValueId};
 pub use json::{
     FalseClaim, PLAN_FORMAT, PlanFileRead, PlanReadError, Recorded, false_claims, read_plan,
-    read_plan_file, unreserved, write_plan,
+    read_plan_file, unreserved, write_plan, write_plan_to,
 };
 pub use json_fault::{JsonFault, object_from_json};
 pub use labels::{Labels, ValueLabel};
+pub use near::Near;
 pub use options::{BankSpec, Boundary, NoShare, Options, OptionsError};
 pub use order::{
     Contender, Ordering, Orders, order, order_watched, orders_watched, plan_in_best_order,
     plan_in_best_order_watched, smallest,
 };
-pub use pipeline::{plan, plan_watched, unverified_plan, verified};
+pub use pipeline::{Planner, plan, plan_watched, unverified_plan, verified};
 pub use plan::{Bank, Buffer, Derivation, Member, Place, Plan, Slot};
 pub use point::{LiveRange, Point};
 pub use program::{
@@ -80,9 +84,10 @@ pub use program::{
 pub use resolve::{Memory, ResolvedAccess};
 pub use schedule::{OrderEffort, Pulse, Schedule, search_order};
 pub use shared::{SharedLayout, SharedLayoutError, SharedSlot};
+pub use spill::{Leave, Moved, SpillBanks, SpillError, Spilled, spill, with_copies};
 pub use totals::Totals;
 pub use validate::{Fault, ProgramError};
-pub use verify::{Rejected, VerifiedPlan, Violation, verify, violations};
+pub use verify::{Rejected, VerifiedPlan, Verifier, Violation, verify, violations};
 
 /// The pages whose examples are run as tests.
 #[cfg(doctest)]

@@ -6,6 +6,7 @@
 //! run in order there are neither, and pairs that no order keeps apart are listed as conflicts beside
 //! the lives.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use plimsoll_pack::dense::BitMatrix;
@@ -26,6 +27,8 @@ pub(crate) struct Request {
     /// Size, life, gaps and alignment, without a bank's own wishes.
     pub(crate) buffer: plimsoll_pack::Buffer,
     pub(crate) role: Role,
+    /// The bank that it has to be in.
+    pub(crate) bank: Option<String>,
     /// Times in which fewer bytes are needed than the rectangle has then, with how many fewer.
     pub(crate) holes: Vec<(Life, u64)>,
     /// The steps that may touch it first, and those with which it may be over; `None` for the end
@@ -48,30 +51,35 @@ pub(crate) fn requests(
     validated: &ValidatedProgram<'_>,
     assignments: &[Assignment],
     liveness: &Liveness,
-    alias_sets: &AliasSets,
+    alias_sets: &AliasSets<'_>,
     options: &Options,
 ) -> Vec<Request> {
     let sizes = sizes(validated, assignments, alias_sets, options);
-    let members = members(validated, liveness, alias_sets);
+    let mut lowering = Lowering { validated, liveness, alias_sets, ranges: Vec::new() };
+    let mut requests: Vec<Request> = Vec::with_capacity(validated.values.len());
     let heads = validated.value_ids().filter(|v| {
         matches!(assignments[v.index()], Assignment::Packed | Assignment::Kept)
             && validated.is_root(*v)
             && alias_sets.member[v.index()].0 == *v
     });
-    let mut requests: Vec<Request> = heads
-        .map(|head| {
-            let live_spans = &alias_sets.live_spans[head.index()];
-            alias_set(validated, head, live_spans, &members[head.index()], sizes[head.index()])
-        })
-        .collect();
+    requests.extend(heads.map(|head| lowering.alias_set(head, sizes[head.index()])));
     let scratch = validated.schedule.iter().filter_map(|step| {
         let scratch = validated.scratch[step.index()]?;
         let at = validated.position[step.index()];
         let live = LiveRange::new(Point::reads(at), Point::after(at));
         let buffer = plimsoll_pack::Buffer::new(scratch.bytes, life(live)).aligned(scratch.align);
         let what = What::Scratch(*step);
-        let (firsts, lasts) = (vec![*step], vec![Some(*step)]);
-        Some(Request { what, buffer, role: Role::Temporary, holes: Vec::new(), firsts, lasts })
+        let own = validated.order.as_ref().map(|_| *step);
+        let (firsts, lasts) = (own.into_iter().collect(), own.map(Some).into_iter().collect());
+        Some(Request {
+            what,
+            buffer,
+            role: Role::Temporary,
+            bank: None,
+            holes: Vec::new(),
+            firsts,
+            lasts,
+        })
     });
     requests.extend(scratch);
     requests.retain(|request| request.buffer.size > 0);
@@ -82,7 +90,7 @@ pub(crate) fn requests(
 fn sizes(
     validated: &ValidatedProgram<'_>,
     assignments: &[Assignment],
-    alias_sets: &AliasSets,
+    alias_sets: &AliasSets<'_>,
     options: &Options,
 ) -> Vec<(u64, u64)> {
     let mut sizes = vec![(0, 1); validated.values.len()];
@@ -99,56 +107,67 @@ fn sizes(
     sizes
 }
 
-/// A root as a part of an alias set: where it begins, and when its bytes are live.
-type SetMember<'l> = (u64, &'l [LiveBytes]);
-
-/// The roots of every alias set; by head.
-fn members<'l>(
-    validated: &ValidatedProgram<'_>,
+/// From alias sets to rectangles.
+struct Lowering<'a, 'p, 'l> {
+    validated: &'a ValidatedProgram<'p>,
     liveness: &'l Liveness,
-    alias_sets: &AliasSets,
-) -> Vec<Vec<SetMember<'l>>> {
-    let mut members = vec![Vec::new(); validated.values.len()];
-    for root in validated.value_ids().filter(|value| validated.is_root(*value)) {
-        let (head, at) = alias_sets.member[root.index()];
-        members[head.index()].push((at, &liveness.bytes[root.index()][..]));
-    }
-    members
+    alias_sets: &'a AliasSets<'l>,
+    /// Kept to be filled again.
+    ranges: Vec<LiveRange>,
 }
 
-fn alias_set(
-    validated: &ValidatedProgram<'_>,
-    head: ValueId,
-    live_spans: &[LiveSpan],
-    members: &[SetMember<'_>],
-    (size, align): (u64, u64),
-) -> Request {
-    // What nobody ever touches still has a place, for a moment.
-    let (start, end) = hull(live_spans).unwrap_or((Point(0), Point(1)));
-    let live = LiveRange::new(start, end.max(Point(start.0 + 1)));
-    let mut buffer = plimsoll_pack::Buffer::new(size, life(live)).aligned(align);
-    let mut holes = Vec::new();
-    let mut item_order = (Vec::new(), Vec::new());
-    if validated.order.is_some() {
-        item_order = ends(validated, live_spans);
-    } else {
-        let is_covered = covered(live_spans, live, Span::new(0, size));
-        if !is_covered {
-            buffer.gaps = gaps(live_spans, size);
+impl Lowering<'_, '_, '_> {
+    fn alias_set(&mut self, head: ValueId, (size, align): (u64, u64)) -> Request {
+        let live_spans = self.alias_sets.live_spans(head);
+        // What nobody ever touches still has a place, for a moment.
+        let (start, end) = hull(live_spans.clone()).unwrap_or((Point(0), Point(1)));
+        let live = LiveRange::new(start, end.max(Point(start.0 + 1)));
+        let mut buffer = plimsoll_pack::Buffer::new(size, life(live)).aligned(align);
+        let mut holes = Vec::new();
+        let mut item_order = (Vec::new(), Vec::new());
+        if self.validated.order.is_some() {
+            item_order = ends(self.validated, live_spans);
+        } else {
+            let is_covered =
+                covered(live_spans.clone(), live, Span::new(0, size), &mut self.ranges);
+            if !is_covered {
+                buffer.gaps = gaps(live_spans, size);
+            }
+            // A need for rows covers what is between them too.
+            if !is_covered || self.has_rows(head) {
+                holes = unneeded(&buffer, &needed(&self.live_bytes(head)));
+            }
         }
-        // A need for rows covers what is between them too.
-        if !is_covered || members.iter().any(has_rows) {
-            holes = unneeded(&buffer, &needed(members));
-        }
+        let (firsts, lasts) = item_order;
+        let role = self.validated.values[head.index()].role;
+        let bank = self.validated.program.bank(head).map(Cow::into_owned);
+        Request { what: What::AliasSet(head), buffer, role, bank, holes, firsts, lasts }
     }
-    let (firsts, lasts) = item_order;
-    let role = validated.values[head.index()].role;
-    Request { what: What::AliasSet(head), buffer, role, holes, firsts, lasts }
-}
 
-/// Whether some bytes that are used alike are apart.
-fn has_rows((_, bytes): &SetMember<'_>) -> bool {
-    bytes.iter().any(|live| live.spans.len() > 1)
+    /// Whether some bytes that are used alike are apart.
+    fn has_rows(&self, head: ValueId) -> bool {
+        let mut roots = self.alias_sets.roots(head);
+        roots.any(|root| self.liveness.bytes.row(root.index()).iter().any(|b| b.spans.len() > 1))
+    }
+
+    /// Which bytes of an alias set are live when.
+    fn live_bytes(&self, head: ValueId) -> Vec<(Span, LiveRange)> {
+        let mut found = Vec::new();
+        for root in self.alias_sets.roots(head) {
+            let (_, at) = self.alias_sets.member[root.index()];
+            let classes = self.liveness.bytes.row(root.index());
+            if classes.is_empty() {
+                let needs = self.liveness.live_spans.row(root.index()).iter();
+                found.extend(needs.map(|need| (need.span.shifted(at), need.live)));
+            }
+            for LiveBytes { spans, live } in classes {
+                for live in live {
+                    found.extend(spans.iter().map(|span| (span.shifted(at), *live)));
+                }
+            }
+        }
+        found
+    }
 }
 
 pub(crate) fn life(live: LiveRange) -> Life {
@@ -157,8 +176,8 @@ pub(crate) fn life(live: LiveRange) -> Life {
 }
 
 /// The stretches of a life in which not all bytes are needed. O(n log n) for n needs.
-fn gaps(live_spans: &[LiveSpan], size: u64) -> Vec<Gap> {
-    let mut events: Vec<(Point, bool, Span)> = Vec::with_capacity(2 * live_spans.len());
+fn gaps(live_spans: impl Iterator<Item = LiveSpan>, size: u64) -> Vec<Gap> {
+    let mut events: Vec<(Point, bool, Span)> = Vec::new();
     for live_span in live_spans {
         events.extend([
             (live_span.live.start, true, live_span.span),
@@ -219,22 +238,13 @@ impl Counted {
 
 /// How many bytes of an alias set are needed, from each moment at which that changes. O(n log n) for n
 /// stretches of live bytes.
-fn needed(members: &[SetMember<'_>]) -> Vec<(Point, u64)> {
-    let shifted = |(at, bytes): &SetMember<'_>| {
-        let at = *at;
-        let spans = bytes.iter().flat_map(|live| &live.spans);
-        spans.map(move |span| span.shifted(at)).collect::<Vec<Span>>()
-    };
-    let mut cuts: Vec<u64> =
-        members.iter().flat_map(shifted).flat_map(|span| [span.lo, span.hi]).collect();
+fn needed(live_bytes: &[(Span, LiveRange)]) -> Vec<(Point, u64)> {
+    let mut cuts: Vec<u64> = live_bytes.iter().flat_map(|(span, _)| [span.lo, span.hi]).collect();
     cuts.sort_unstable();
     cuts.dedup();
-    let mut events: Vec<(Point, bool, Span)> = Vec::new();
-    for (at, live) in members.iter().flat_map(|(at, bytes)| bytes.iter().map(move |b| (*at, b))) {
-        for (range, span) in live.live.iter().flat_map(|r| live.spans.iter().map(move |s| (r, s))) {
-            let span = span.shifted(at);
-            events.extend([(range.start, true, span), (range.end, false, span)]);
-        }
+    let mut events: Vec<(Point, bool, Span)> = Vec::with_capacity(2 * live_bytes.len());
+    for (span, live) in live_bytes {
+        events.extend([(live.start, true, *span), (live.end, false, *span)]);
     }
     events.sort_unstable_by_key(|(at, ..)| *at);
     let mut users = vec![0usize; cuts.len()];
@@ -279,12 +289,17 @@ fn unneeded(buffer: &plimsoll_pack::Buffer, needed: &[(Point, u64)]) -> Vec<(Lif
 }
 
 /// Whether the needs for all bytes cover the whole life without a break.
-fn covered(live_spans: &[LiveSpan], live: LiveRange, whole: Span) -> bool {
-    let mut spans: Vec<LiveRange> =
-        live_spans.iter().filter(|n| n.span == whole).map(|n| n.live).collect();
+fn covered(
+    live_spans: impl Iterator<Item = LiveSpan>,
+    live: LiveRange,
+    whole: Span,
+    spans: &mut Vec<LiveRange>,
+) -> bool {
+    spans.clear();
+    spans.extend(live_spans.filter(|n| n.span == whole).map(|n| n.live));
     spans.sort_unstable();
     let mut until = live.start;
-    for span in spans {
+    for span in &*spans {
         if span.start > until {
             return false;
         }
@@ -296,19 +311,20 @@ fn covered(live_spans: &[LiveSpan], live: LiveRange, whole: Span) -> bool {
 /// The steps that may touch an alias set first, and those with which it may be over.
 fn ends(
     validated: &ValidatedProgram<'_>,
-    live_spans: &[LiveSpan],
+    live_spans: impl Iterator<Item = LiveSpan> + Clone,
 ) -> (Vec<StepId>, Vec<Option<StepId>>) {
     let mut firsts: Vec<StepId> = Vec::new();
     let mut lasts: Vec<Option<StepId>> = Vec::new();
-    for live_span in live_spans {
-        if let Some(touch) = live_span.touch {
-            firsts.extend([touch.step, touch.first]);
-            lasts.extend([Some(touch.step), touch.last]);
+    for live_span in live_spans.clone() {
+        if let Some(access) = live_span.access {
+            firsts.extend([access.step, access.first]);
+            lasts.extend([Some(access.step), access.last]);
         } else if live_span.live.end == Point::end_of_run(validated.steps()) {
             lasts.push(None);
         }
     }
-    let from_outside = live_spans.iter().any(|n| n.touch.is_none() && n.live.start == Point(0));
+    let mut live_spans = live_spans;
+    let from_outside = live_spans.any(|n| n.access.is_none() && n.live.start == Point(0));
     if from_outside {
         // Nothing is certainly over before a run begins.
         firsts.clear();

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::ids::{StepId, ValueId};
+use crate::near::Near;
 use crate::program::{Role, ValueInfo};
 use crate::shared::SharedLayout;
 
@@ -46,6 +47,9 @@ pub struct Options {
     /// recorded in the plan, and a plan below it is an error.
     #[serde(skip)]
     pub order_bound_bytes: Option<u64>,
+    /// Where things are in another plan: they stay there if the arena does not grow by that.
+    #[serde(skip)]
+    pub near: Option<Near>,
     /// How to pack.
     #[serde(skip, default = "packing")]
     pub pack: plimsoll_pack::Options,
@@ -65,6 +69,7 @@ impl Default for Options {
             shared: None,
             schedule: None,
             order_bound_bytes: None,
+            near: None,
             pack: packing(),
         }
     }
@@ -153,6 +158,12 @@ impl Options {
     #[must_use]
     pub fn with_schedule(self, schedule: Option<Vec<StepId>>) -> Self {
         Options { schedule, ..self }
+    }
+
+    /// The same, near to another plan.
+    #[must_use]
+    pub fn with_near(self, near: Option<Near>) -> Self {
+        Options { near, ..self }
     }
 
     /// The same, with this way to pack.

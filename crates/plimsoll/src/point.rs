@@ -19,24 +19,28 @@ pub struct Point(pub u64);
 impl Point {
     /// When the step at this position of the schedule begins, and may read.
     #[must_use]
+    #[inline]
     pub fn reads(position: usize) -> Point {
         Point(2 * position as u64)
     }
 
     /// From when on the step at this position may write.
     #[must_use]
+    #[inline]
     pub fn writes(position: usize) -> Point {
         Point(2 * position as u64 + 1)
     }
 
     /// The first moment at which the step at this position is over.
     #[must_use]
+    #[inline]
     pub fn after(position: usize) -> Point {
         Point(2 * position as u64 + 2)
     }
 
     /// The first moment at which a run of so many steps, and whoever fetches its outputs, is over.
     #[must_use]
+    #[inline]
     pub fn end_of_run(steps: usize) -> Point {
         Point(2 * steps as u64 + 1)
     }
@@ -60,6 +64,7 @@ pub struct LiveRange {
 impl LiveRange {
     /// The stretch `[start, end)`.
     #[must_use]
+    #[inline]
     pub fn new(start: Point, end: Point) -> Self {
         LiveRange { start, end }
     }
@@ -72,12 +77,14 @@ impl LiveRange {
 
     /// Whether some moment belongs to both: the rule of conflict, written once.
     #[must_use]
+    #[inline]
     pub fn meets(self, other: LiveRange) -> bool {
         self.start < other.end && other.start < self.end
     }
 
     /// The shortest stretch that covers both.
     #[must_use]
+    #[inline]
     pub fn hull(self, other: LiveRange) -> LiveRange {
         LiveRange::new(self.start.min(other.start), self.end.max(other.end))
     }

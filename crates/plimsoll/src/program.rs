@@ -90,6 +90,13 @@ pub trait Program {
         None
     }
 
+    /// The bank that a value has to be in, by its name; any if it does not say. A view is where its root is, and
+    /// no output takes over an input of another bank.
+    fn bank(&self, value: ValueId) -> Option<Cow<'_, str>> {
+        let _ = value;
+        None
+    }
+
     /// Whether a value's size is only a limit: how much of it is used depends on data. Reports say
     /// so; nothing is ever decided by it.
     fn is_limit(&self, value: ValueId) -> bool {
@@ -259,7 +266,15 @@ impl Layout {
 
     /// From the first to the last of some bytes of the value, with what is between them.
     #[must_use]
+    #[inline]
     pub fn hull(&self, bytes: Span) -> Span {
+        match self.rows {
+            None if !bytes.is_empty() => bytes.shifted(self.first),
+            _ => self.hull_of_rows(bytes),
+        }
+    }
+
+    fn hull_of_rows(&self, bytes: Span) -> Span {
         if bytes.is_empty() {
             return Span::new(self.at(bytes.lo), self.at(bytes.lo));
         }
@@ -275,19 +290,18 @@ impl Layout {
     }
 
     /// The stretches that some bytes of the value are, in order.
-    #[must_use]
-    pub fn spans(&self, bytes: Span) -> Vec<Span> {
-        let Some(rows) = self.rows.filter(|rows| rows.stride > rows.bytes) else {
-            return vec![self.hull(bytes)];
-        };
-        let mut spans = Vec::new();
-        let mut at = bytes.lo;
-        while at < bytes.hi {
-            let end = (at - at % rows.bytes).saturating_add(rows.bytes).min(bytes.hi);
-            spans.push(self.hull(Span::new(at, end)));
-            at = end;
-        }
-        spans
+    pub fn spans(&self, bytes: Span) -> impl Iterator<Item = Span> + Clone + use<> {
+        let layout = *self;
+        let row = self.rows.filter(|rows| rows.stride > rows.bytes).map(|rows| rows.bytes);
+        // What is one stretch comes once, with bytes in it or not.
+        let mut from = (row.is_none() || !bytes.is_empty()).then_some(bytes.lo);
+        std::iter::from_fn(move || {
+            let at = from?;
+            let row_end = |row: u64| (at - at % row).saturating_add(row).min(bytes.hi);
+            let end = row.map_or(bytes.hi, row_end);
+            from = Some(end).filter(|end| row.is_some() && *end < bytes.hi);
+            Some(layout.hull(Span::new(at, end)))
+        })
     }
 
     /// The same for a view of so many bytes of the value; `None` if these would be neither one

@@ -39,7 +39,7 @@ impl ResolvedAccess {
     /// The stretches of the memory that are touched, in order.
     #[must_use]
     pub fn spans(&self) -> Vec<Span> {
-        self.layout.spans(self.within)
+        self.layout.spans(self.within).collect()
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod written;
 pub use fault::{Fault, ProgramError};
 pub(crate) use happens_before::HappensBefore;
 use plimsoll_pack::Span;
+use plimsoll_pack::dense::CompressedRows;
 
 use crate::ids::{StepId, ValueId};
 use crate::point::{LiveRange, Point};
@@ -30,7 +31,7 @@ pub(crate) struct ValidatedProgram<'p> {
     /// All accesses, in order of the schedule.
     pub(crate) accesses: Vec<Touch>,
     /// What each step's outputs may or must take over; by step.
-    pub(crate) overwrites: Vec<Vec<Overwrite>>,
+    pub(crate) overwrites: CompressedRows<Overwrite>,
     /// By step.
     pub(crate) scratch: Vec<Option<Scratch>>,
     /// The position of each step in the schedule.
@@ -82,6 +83,26 @@ pub(crate) struct Touch {
     pub(crate) ends_with_step: bool,
 }
 
+/// Who makes an access, and with which steps it begins and is over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StepAccess {
+    pub(crate) step: StepId,
+    pub(crate) value: ValueId,
+    pub(crate) kind: AccessKind,
+    /// As in [`Touch`].
+    pub(crate) first: StepId,
+    pub(crate) last: Option<StepId>,
+    pub(crate) ends_with_step: bool,
+}
+
+impl Touch {
+    /// The access without its bytes.
+    pub(crate) fn access(&self) -> StepAccess {
+        let Touch { step, value, kind, first, last, ends_with_step, .. } = *self;
+        StepAccess { step, value, kind, first, last, ends_with_step }
+    }
+}
+
 impl ValidatedProgram<'_> {
     pub(crate) fn steps(&self) -> usize {
         self.schedule.len()
@@ -116,33 +137,81 @@ impl ValidatedProgram<'_> {
     }
 }
 
+/// What a validated program is kept in, to be filled again.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    values: Vec<ValueInfo>,
+    roots: Vec<Rooted>,
+    schedule: Vec<StepId>,
+    accesses: Vec<Touch>,
+    overwrites: CompressedRows<Overwrite>,
+    scratch: Vec<Option<Scratch>>,
+    position: Vec<usize>,
+    is_next_state: Vec<bool>,
+}
+
+impl Buffers {
+    /// Takes back what a program was kept in.
+    pub(crate) fn recycle(&mut self, used: ValidatedProgram<'_>) {
+        let ValidatedProgram { values, roots, schedule, accesses, overwrites, scratch, .. } = used;
+        let (position, is_next_state) = (used.position, used.is_next_state);
+        *self = Buffers {
+            values,
+            roots,
+            schedule,
+            accesses,
+            overwrites,
+            scratch,
+            position,
+            is_next_state,
+        };
+        self.accesses.clear();
+        self.overwrites.clear();
+        self.scratch.clear();
+    }
+}
+
 /// Reads and checks a program.
 pub(crate) fn validate<'p>(
     program: &'p dyn Program,
     schedule: Option<&[StepId]>,
+    buffers: &mut Buffers,
 ) -> Result<ValidatedProgram<'p>, ProgramError> {
     let steps = program.steps();
-    let values: Vec<ValueInfo> =
-        (0..program.values()).map(|v| program.value(ValueId::new(v))).collect();
+    let Buffers {
+        mut values,
+        mut roots,
+        schedule: mut order,
+        accesses,
+        overwrites,
+        scratch,
+        mut position,
+        mut is_next_state,
+    } = std::mem::take(buffers);
+    values.clear();
+    values.extend((0..program.values()).map(|v| program.value(ValueId::new(v))));
     if let Some(zero) = values.iter().position(|v| v.align == Some(0)) {
         return Err(Fault::Misaligned(ValueId::new(zero)).named(program));
     }
-    let roots = roots(program, &values)?;
-    let schedule = match schedule {
-        Some(order) => order.to_vec(),
-        None => (0..steps).map(StepId::new).collect(),
-    };
-    let position = positions(&schedule, steps).map_err(|fault| fault.named(program))?;
+    follow_roots(program, &values, &mut roots)?;
+    order.clear();
+    match schedule {
+        Some(schedule) => order.extend_from_slice(schedule),
+        None => order.extend((0..steps).map(StepId::new)),
+    }
+    positions(&order, steps, &mut position).map_err(|fault| fault.named(program))?;
+    is_next_state.clear();
+    is_next_state.resize(program.values(), false);
     let mut validated = ValidatedProgram {
         program,
         values,
         roots,
-        schedule,
-        accesses: Vec::new(),
-        overwrites: Vec::with_capacity(steps),
-        scratch: Vec::with_capacity(steps),
+        schedule: order,
+        accesses,
+        overwrites,
+        scratch,
         position,
-        is_next_state: vec![false; program.values()],
+        is_next_state,
         order: None,
     };
     read_steps(&mut validated)?;
@@ -166,19 +235,26 @@ pub(crate) fn validate<'p>(
 }
 
 /// Follows views to their roots.
-fn roots(program: &dyn Program, values: &[ValueInfo]) -> Result<Vec<Rooted>, ProgramError> {
-    let mut roots: Vec<Option<Rooted>> = vec![None; values.len()];
+fn follow_roots(
+    program: &dyn Program,
+    values: &[ValueInfo],
+    roots: &mut Vec<Rooted>,
+) -> Result<(), ProgramError> {
+    let own = |index: usize| Rooted { root: ValueId::new(index), offset: 0, rows: None };
+    roots.clear();
+    roots.extend((0..values.len()).map(own));
+    if values.iter().all(|value| value.view_of.is_none()) {
+        return Ok(());
+    }
+    let mut is_known: Vec<bool> = values.iter().map(|value| value.view_of.is_none()).collect();
     let mut walked_for = vec![usize::MAX; values.len()];
+    let mut chain = Vec::new();
     for start in 0..values.len() {
         // Walk down to something known, then back up.
-        let mut chain = Vec::new();
         let mut at = ValueId::new(start);
         let mut below = loop {
-            if let Some(known) = roots[at.index()] {
-                break known;
-            }
-            let Some(view) = values[at.index()].view_of else {
-                break Rooted { root: at, offset: 0, rows: None };
+            let Some(view) = values[at.index()].view_of.filter(|_| !is_known[at.index()]) else {
+                break roots[at.index()];
             };
             let fail = |fault: Fault| fault.named(program);
             let of =
@@ -199,22 +275,23 @@ fn roots(program: &dyn Program, values: &[ValueInfo]) -> Result<Vec<Rooted>, Pro
             chain.push(at);
             at = view.of;
         };
-        roots[at.index()] = Some(below);
-        for view in chain.into_iter().rev() {
+        for view in chain.drain(..).rev() {
             let info = &values[view.index()];
             let layout = info.view_of.and_then(|of| below.layout().view(&of, info.bytes));
             let layout = layout.filter(|layout| layout.rows.is_none() || info.guard == 0);
             let bad = || Fault::BadStrides(view).named(program);
             let Layout { first, rows } = layout.ok_or_else(bad)?;
             below = Rooted { offset: first, rows, ..below };
-            roots[view.index()] = Some(below);
+            roots[view.index()] = below;
+            is_known[view.index()] = true;
         }
     }
-    Ok(roots.into_iter().flatten().collect())
+    Ok(())
 }
 
-fn positions(schedule: &[StepId], steps: usize) -> Result<Vec<usize>, Fault> {
-    let mut position = vec![usize::MAX; steps];
+fn positions(schedule: &[StepId], steps: usize, position: &mut Vec<usize>) -> Result<(), Fault> {
+    position.clear();
+    position.resize(steps, usize::MAX);
     for (at, step) in schedule.iter().enumerate() {
         let place = position.get_mut(step.index()).ok_or(Fault::UnknownStep(*step))?;
         if *place != usize::MAX {
@@ -224,7 +301,7 @@ fn positions(schedule: &[StepId], steps: usize) -> Result<Vec<usize>, Fault> {
     }
     match position.iter().position(|p| *p == usize::MAX) {
         Some(missing) => Err(Fault::StepMissing(StepId::new(missing))),
-        None => Ok(position),
+        None => Ok(()),
     }
 }
 
@@ -232,12 +309,12 @@ fn read_steps(validated: &mut ValidatedProgram<'_>) -> Result<(), ProgramError> 
     let program = validated.program;
     for index in 0..program.steps() {
         let step = StepId::new(index);
-        let overwrites = program.overwrites(step).into_owned();
-        for overwrite in &overwrites {
+        let overwrites = program.overwrites(step);
+        for overwrite in overwrites.iter() {
             check_overwrite(validated, step, overwrite).map_err(|fault| fault.named(program))?;
             validated.is_next_state[overwrite.output.index()] |= overwrite.must;
         }
-        validated.overwrites.push(overwrites);
+        validated.overwrites.push(overwrites.iter().copied());
         let scratch = program.scratch(step).filter(|s| s.bytes > 0);
         if scratch.is_some_and(|s| s.align == 0) {
             return Err(Fault::ScratchAlign(step).named(program));
@@ -260,14 +337,15 @@ fn read_steps(validated: &mut ValidatedProgram<'_>) -> Result<(), ProgramError> 
 fn check_read_once(validated: &ValidatedProgram<'_>, step: StepId) -> Result<(), Fault> {
     let own =
         validated.accesses.iter().rposition(|touch| touch.step != step).map_or(0, |at| at + 1);
-    for overwrite in &validated.overwrites[step.index()] {
+    for overwrite in validated.overwrites.row(step.index()) {
         let Overwrite { output, input, .. } = *overwrite;
         let is_read = |touch: &&Touch| touch.value == input && touch.kind == AccessKind::Read;
-        let reads: Vec<&Touch> = validated.accesses[own..].iter().filter(is_read).collect();
-        let again = |(at, read): (usize, &&Touch)| {
-            reads[..at].iter().any(|before| before.span.meets(read.span))
+        let own = &validated.accesses[own..];
+        let again = |(at, read): (usize, &Touch)| {
+            is_read(&read)
+                && own[..at].iter().filter(is_read).any(|before| before.span.meets(read.span))
         };
-        if reads.iter().enumerate().any(again) {
+        if own.iter().enumerate().any(again) {
             return Err(Fault::OverwriteReadTwice { step, output, input });
         }
     }

@@ -45,10 +45,12 @@ pub(crate) const CHOICES: Keywords = &[
     ("shared_from", "--shared-from", Said::Once),
 ];
 
+/// What can be said about the shapes of a model's inputs.
+pub(crate) const DIMS: Keywords =
+    &[("dims", "--dim", Said::Each), ("input_shapes", "--input-shape", Said::Each)];
+
 /// What can be said about a model.
 pub(crate) const MODEL: Keywords = &[
-    ("dims", "--dim", Said::Each),
-    ("input_shapes", "--input-shape", Said::Each),
     ("donate", "--donate", Said::Each),
     ("state", "--state", Said::Each),
     ("width", "--width", Said::Once),
@@ -60,11 +62,20 @@ pub(crate) const MODEL: Keywords = &[
     ("budget", "--budget", Said::Once),
 ];
 
-/// What can be said about how a plan is written.
+/// What can be said about a plan that is made: near to which, and how it is written.
 pub(crate) const WRITING: Keywords = &[
+    ("near", "--near", Said::Once),
     ("symbol_prefix", "--symbol-prefix", Said::Once),
     ("tensor_order", "--tensor-order", Said::Once),
 ];
+
+/// What can be said about fitting.
+pub(crate) const FITTING: Keywords =
+    &[("most_arithmetic", "--most-arithmetic", Said::Once), ("work", "--work", Said::Once)];
+
+/// What can be said about running.
+pub(crate) const RUNNING: Keywords =
+    &[("order", "--order", Said::Once), ("random_weights", "--random-weights", Said::Once)];
 
 /// What can be said about an explanation.
 pub(crate) const EXPLAINING: Keywords = &[("advice", "--no-advice", Said::Negated)];

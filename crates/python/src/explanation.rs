@@ -4,7 +4,7 @@ use plimsoll_cli::Explanation as Explained;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arguments::{CHOICES, EXPLAINING, MODEL, PACKING, arguments};
+use crate::arguments::{CHOICES, DIMS, EXPLAINING, MODEL, PACKING, arguments};
 use crate::error::wrong;
 use crate::plan::{Plan, source};
 use crate::watching::watched;
@@ -30,7 +30,7 @@ pub(crate) fn explain(
     progress: Option<Py<PyAny>>,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Explanation> {
-    let said = arguments("explain", options, &[MODEL, CHOICES, PACKING, EXPLAINING])?;
+    let said = arguments("explain", options, &[DIMS, MODEL, CHOICES, PACKING, EXPLAINING])?;
     let (source, said) = match model.and_then(|model| model.cast::<Plan>().ok()) {
         None => (source(model)?, said),
         Some(plan) => {

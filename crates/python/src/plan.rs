@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-use crate::arguments::{CHOICES, MODEL, PACKING, WRITING, arguments};
+use crate::arguments::{CHOICES, DIMS, MODEL, PACKING, WRITING, arguments};
 use crate::error::{raised, wrong};
 use crate::watching::watched;
 
@@ -49,7 +49,7 @@ pub(crate) fn plan(
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Plan> {
     let source = source(model)?;
-    let arguments = arguments("plan", options, &[MODEL, CHOICES, PACKING, WRITING])?;
+    let arguments = arguments("plan", options, &[DIMS, MODEL, CHOICES, PACKING, WRITING])?;
     let planned =
         watched(py, progress, |watcher| PlannedModel::new(source.clone(), &arguments, watcher))?;
     for note in planned.notes() {

@@ -30,6 +30,7 @@ mod rust_source;
 pub mod size;
 mod tflm;
 mod tsv;
+mod two_memories;
 mod words;
 
 pub use c_header::{BadSymbolPrefix, SymbolPrefix, write_c_header};
@@ -46,4 +47,5 @@ pub use ranges::{ranges_in_words, ranges_json};
 pub use rust_source::write_rust_source;
 pub use tflm::{OfflineMemoryAllocation, TflmError};
 pub use tsv::write_tsv;
+pub use two_memories::{InTwo, Tried, TwoMemoriesReport};
 pub use words::{bold, counted, gap, limit_in_words, one_line, plain, write_json};

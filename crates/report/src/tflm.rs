@@ -14,7 +14,7 @@
 //!   say: the interpreter itself never lets an operator's output be where its inputs are.
 //! - Rows that are apart are not known there.
 //! - Bytes that no operator reads or writes at a time are taken for free: what is kept from run to run,
-//!   lent by another plan, or reserved behind a value, would be overwritten.
+//!   placed by another plan, or reserved behind a value, would be overwritten.
 //! - Weights stay in the flatbuffer, wherever a plan would have them.
 //! - What must be written over the caller's memory would get a place of its own.
 //! - Offsets are multiples of 16, since what the runtime places comes right behind them.

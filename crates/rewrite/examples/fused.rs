@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use plimsoll_graph::Case;
-use plimsoll_model::{Bindings, infer};
+use plimsoll_model::{AllKernels, Bindings, infer};
 use plimsoll_rewrite::fuse::{FusionKind, fuse};
 
 fn main() {
@@ -23,7 +23,7 @@ fn row(path: &Path) -> Result<String, Box<dyn std::error::Error>> {
     let inferred = infer(&model, &Bindings::default())?;
     let case = Case::new(inferred.graph.clone());
     let kinds: BTreeSet<FusionKind> = FusionKind::ALL.into_iter().collect();
-    let fused = fuse(&model, &inferred, &case, &kinds)?;
+    let fused = fuse(&model, &inferred, &case, &kinds, &AllKernels)?;
     let plan = &fused.planned.plan;
     let scratch = plan.scratch.iter().flatten().map(|slot| slot.bytes).max().unwrap_or(0);
     let name = path.file_stem().unwrap_or_default().to_string_lossy();

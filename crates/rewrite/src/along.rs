@@ -286,7 +286,7 @@ impl<'m> Along<'m> {
             | Operator::Dequantize(_)
             | Operator::DynamicQuantize
             | Operator::QuantizedUnary(_)
-            | Operator::Dropout
+            | Operator::Dropout { .. }
             | Operator::Fill { .. }
             | Operator::Range
             | Operator::EyeLike { .. }

@@ -86,7 +86,7 @@ impl Counter<'_> {
             | Operator::Dequantize(_)
             | Operator::DynamicQuantize
             | Operator::QuantizedUnary(_)
-            | Operator::Dropout
+            | Operator::Dropout { .. }
             | Operator::Identity
             | Operator::Fill { .. }
             | Operator::Range

@@ -18,6 +18,20 @@ pub(crate) fn estimate(
     alive(model, bytes, at_first, at_last).into_iter().max().unwrap_or(0).max(start)
 }
 
+/// The most bytes that one node touches.
+pub(crate) fn widest(model: &Model, bytes: &[u64]) -> u64 {
+    let of = |tensor: &TensorId| bytes.get(tensor.index()).copied().unwrap_or(0);
+    let touched = |node: &ModelNode| {
+        let mut reads: Vec<TensorId> = node.inputs.iter().flatten().copied().collect();
+        reads.sort_unstable();
+        reads.dedup();
+        let made: u64 = node.outputs.iter().flatten().map(of).sum();
+        let read: u64 = reads.iter().map(of).sum();
+        if takes_over(node) { made.max(read) } else { made + read }
+    };
+    model.body.nodes.iter().map(touched).max().unwrap_or(0)
+}
+
 /// The bytes alive while each node runs.
 fn alive(model: &Model, bytes: &[u64], at_first: &[TensorId], at_last: &[TensorId]) -> Vec<u64> {
     let (body, tensors) = (&model.body, model.tensors.len());
@@ -60,7 +74,7 @@ fn is_read_first(body: &Body, tensor: TensorId) -> bool {
 }
 
 /// Whether an output of a node can be the bytes of an operand.
-fn takes_over(node: &ModelNode) -> bool {
+pub(crate) fn takes_over(node: &ModelNode) -> bool {
     matches!(
         node.operator,
         Operator::Unary(_)

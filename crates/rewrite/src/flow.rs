@@ -36,7 +36,7 @@ use self::pieces::Pieces;
 use crate::along::{Along, Course};
 use crate::channels::{Adds, Chain, Part, in_parts};
 use crate::draft::Draft;
-use crate::estimate::estimate;
+use crate::estimate::{estimate, widest};
 use crate::rewritten::Rewritten;
 use crate::rows::Lane;
 
@@ -85,6 +85,8 @@ pub(crate) struct Trial {
     pub(crate) multiply_adds: u64,
     /// How many nodes it becomes.
     pub(crate) nodes: u64,
+    /// The most bytes that one of them touches, nearly.
+    pub(crate) widest: u64,
 }
 
 /// Runs one segment of a recipe alone, and keeps nothing. What comes in is in pieces, or whole.
@@ -97,7 +99,7 @@ pub(crate) fn trial(along: &Along<'_>, recipe: &Recipe, segment: usize, in_piece
     let nodes = rewritten.model.body.nodes.len() as u64;
     let (bytes, multiply_adds) = (flow.bytes, flow.multiply_adds);
     let peak = beside + estimate(&rewritten.model, &bytes, &at_first, &at_last);
-    Trial { peak, multiply_adds, nodes }
+    Trial { peak, multiply_adds, nodes, widest: widest(&rewritten.model, &bytes) }
 }
 
 struct Flow<'a> {
@@ -206,9 +208,13 @@ impl<'a> Flow<'a> {
             made.flat_map(|node| self.node(*node).outputs.iter().flatten().copied()).collect();
         for tensor in made {
             let readers = &self.along.readers[tensor.index()];
-            let later = readers.iter().any(|reader| self.segment_of[*reader] >= segment);
-            let outside =
-                self.along.makers[tensor.index()].is_some_and(|maker| self.is_again(maker));
+            let maker = self.along.makers[tensor.index()];
+            // Whoever reads it when it is computed once more does not need it until then.
+            let remade = maker.and_then(|maker| self.restarted_in[maker]);
+            let remade = remade.filter(|at| *at >= segment);
+            let is_later = |at: usize| at >= segment && remade.is_none_or(|remade| at < remade);
+            let later = readers.iter().any(|reader| is_later(self.segment_of[*reader]));
+            let outside = maker.is_some_and(|maker| self.is_again(maker));
             if outside || !(later || self.along.model.body.outputs.contains(&tensor)) {
                 continue;
             }

@@ -34,6 +34,8 @@ pub struct FitOptions {
     pub lowering: LoweringOptions,
     /// How many candidates are planned at most.
     pub work: u64,
+    /// The size of a fast memory that every node has to find room in, if there are two memories.
+    pub fast_bytes: Option<u64>,
 }
 
 impl FitOptions {
@@ -41,7 +43,7 @@ impl FitOptions {
     #[must_use]
     pub fn new(goal: Goal) -> Self {
         let (options, lowering) = (Options::default(), LoweringOptions::default());
-        FitOptions { goal, options, lowering, work: 64 }
+        FitOptions { goal, options, lowering, work: 64, fast_bytes: None }
     }
 }
 
@@ -112,6 +114,17 @@ pub struct Point {
     pub multiply_adds: u64,
     /// What is computed otherwise; nothing for the model as it is.
     pub ways: Vec<Applied>,
+    /// Why its arena is not smaller.
+    pub peak: AtPeak,
+}
+
+/// What is there when most bytes are in use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AtPeak {
+    /// The node that runs; `None` if none does.
+    pub node: Option<String>,
+    /// The tensors that are in use and their bytes, the largest first.
+    pub tensors: Vec<(String, u64)>,
 }
 
 /// The points that were found.
@@ -124,6 +137,8 @@ pub struct Frontier {
     /// With falling arenas and rising arithmetic. The first is the model as it is, unless another one is smaller
     /// for as much arithmetic.
     pub points: Vec<Point>,
+    /// For two memories: the model as it is, and others whose nodes touch less at once, whatever their arenas.
+    pub narrow: Vec<Point>,
 }
 
 impl Frontier {

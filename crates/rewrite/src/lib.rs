@@ -4,6 +4,7 @@
 //! weights. It is kept as a [`Rewritten`]: the new model, and for every node of it the node that it came from, so
 //! that a file can be written in which untouched nodes stay as they were.
 
+mod again;
 mod along;
 mod channels;
 mod count;
@@ -23,10 +24,12 @@ mod search;
 mod stored_parts;
 #[cfg(test)]
 mod tests;
+mod two_memories;
 
 pub use count::{multiply_adds, node_multiply_adds};
 pub use draft::Draft;
 pub use fit::fit;
-pub use frontier::{Applied, FitError, FitOptions, Frontier, Goal, Point, Way};
+pub use frontier::{Applied, AtPeak, FitError, FitOptions, Frontier, Goal, Point, Way};
 pub use rewritten::Rewritten;
 pub use stored_parts::{StoredPart, stored_parts, with_parts_stored};
+pub use two_memories::in_two_memories;

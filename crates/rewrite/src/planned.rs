@@ -2,33 +2,62 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use plimsoll::explain::{account, alive, peaks};
 use plimsoll::{OrderEffort, Program};
 use plimsoll_graph::{Case, PlannedGraph, Tries};
 use plimsoll_model::{Bindings, Model, infer};
 
 use crate::count::multiply_adds;
-use crate::frontier::{Applied, FitError, FitOptions, Point};
+use crate::frontier::{Applied, AtPeak, FitError, FitOptions, Point};
 use crate::rewritten::Rewritten;
 use crate::stored_parts::with_parts_stored;
 
 /// Plans a rewritten model as `plan` does, and puts its nodes in the order of the plan.
+///
+/// Ties are broken by the order of nodes, so the model is planned once more in the new one: what is promised is
+/// what `plan` says of the file.
 pub(crate) fn planned(
     rewritten: Rewritten,
     bindings: &Bindings,
     options: &FitOptions,
     ways: Vec<Applied>,
 ) -> Result<Point, FitError> {
-    let model = with_parts_stored(&rewritten);
+    let (first, multiply_adds) = plan(&rewritten, bindings, options)?;
+    let (rewritten, planned) = if ways.is_empty() {
+        (rewritten, first)
+    } else {
+        let rewritten = in_order(rewritten, &first);
+        let (planned, _) = plan(&rewritten, bindings, options)?;
+        (rewritten, planned)
+    };
+    let (arena_bytes, peak) = (planned.arena_bytes(), at_peak(&planned));
+    Ok(Point { rewritten, arena_bytes, multiply_adds, ways, peak })
+}
+
+/// What is there at the highest peak of a plan.
+fn at_peak(planned: &PlannedGraph) -> AtPeak {
+    let (program, plan) = (planned.program(), &planned.plan);
+    let Some(peak) = peaks(plan, 1).pop() else { return AtPeak::default() };
+    let alive = alive(&program, plan, &account(&program, plan, peak.point));
+    let tensors = alive.iter().map(|alive| (program.value_name(alive.value).into(), alive.bytes));
+    let node = peak.step.map(|step| program.step_name(step).into_owned());
+    AtPeak { node, tensors: tensors.collect() }
+}
+
+/// The plan of the model that will be read from the file, and its multiply-adds.
+pub(crate) fn plan(
+    rewritten: &Rewritten,
+    bindings: &Bindings,
+    options: &FitOptions,
+) -> Result<(PlannedGraph, u64), FitError> {
+    let model = with_parts_stored(rewritten);
     let inferred = infer(&model, bindings)?;
     let multiply_adds = multiply_adds(&model, &inferred.facts, &inferred.statics);
     let mut case = Case::new(inferred.graph);
     case.lowering = options.lowering.clone();
     case.options = options.options.clone();
     case.tries = Tries { order: Some(OrderEffort::Default), join: true };
-    let planned = case.plan()?;
-    let arena_bytes = planned.arena_bytes();
-    let rewritten = if ways.is_empty() { rewritten } else { in_order(rewritten, &planned) };
-    Ok(Point { rewritten, arena_bytes, multiply_adds, ways })
+    Ok((case.plan()?, multiply_adds))
 }
 
 /// The nodes of a model in the order of a plan. Those that take no step are where they are first needed.

@@ -2,11 +2,12 @@
 //! that live long and are made of little computed once more where they are needed again.
 
 use plimsoll::Pulse;
+use plimsoll_model::Operator;
 
 use crate::along::{Along, Course};
 use crate::channels::chains;
-use crate::flow::Recipe;
-use crate::search::{Restart, Searched, parts_of};
+use crate::flow::{Recipe, trial};
+use crate::search::{Restart, Searched, parts_of, steps_of};
 
 /// In how many parts chains are computed.
 const PARTS: [u64; 2] = [1, 8];
@@ -19,6 +20,12 @@ const MOST_RESTARTED: usize = 8;
 
 /// Over how many nodes a tensor is at least not read that is computed once more.
 const LEAST_GAP: usize = 12;
+
+/// How many times wider what is computed again for every window is than what it is made of, at least.
+const LEAST_WIDENING: u64 = 3;
+
+/// The most chains that are tried again for every window.
+const MOST_EXPANSIONS: usize = 6;
 
 /// Recipes with small peaks: the first does no more arithmetic, those behind it more and more.
 pub(crate) fn recipes(along: &Along<'_>, pulse: &mut Pulse<'_>) -> Vec<Recipe> {
@@ -34,7 +41,7 @@ pub(crate) fn recipes(along: &Along<'_>, pulse: &mut Pulse<'_>) -> Vec<Recipe> {
     let Some((mut least, best)) = found.into_iter().min_by_key(|(peak, _)| *peak) else {
         return Vec::new();
     };
-    let base = Recipe { segments: Vec::new(), ..best.clone() };
+    let mut base = Recipe { segments: Vec::new(), ..best.clone() };
     let (mut recipes, mut taken) = (vec![best], Vec::new());
     for restart in restarts(along) {
         if pulse().is_break() {
@@ -48,7 +55,63 @@ pub(crate) fn recipes(along: &Along<'_>, pulse: &mut Pulse<'_>) -> Vec<Recipe> {
             recipes.push(recipe);
         }
     }
+    for wide in expansions(along) {
+        if pulse().is_break() {
+            break;
+        }
+        let mut base_again = base.clone();
+        base_again.again.extend(wide);
+        let restarts = taken.clone();
+        let (peak, recipe) =
+            Searched { along, base: base_again.clone(), restarts, work: WORK / 4 }.best();
+        if peak < least - least / 50 {
+            (least, base) = (peak, base_again);
+            recipes.push(recipe);
+        }
+    }
     recipes
+}
+
+/// Chains of nodes that make wide rows of narrow ones, for windows that come back to them: computed again for every
+/// window, nothing of them is kept from step to step. Those with the widest rows first.
+fn expansions(along: &Along<'_>) -> Vec<Vec<usize>> {
+    let mut found: Vec<(u64, Vec<usize>)> = Vec::new();
+    for first in &along.order {
+        let node = &along.model.body.nodes[*first];
+        let ends =
+            (node.inputs.first().copied().flatten(), node.outputs.first().copied().flatten());
+        let (Some(x), Some(mut made)) = ends else { continue };
+        let is_wide = along.bytes(made) >= LEAST_WIDENING * along.bytes(x);
+        if !matches!(node.operator, Operator::Conv(_)) || !is_wide || goes_back(along, *first) {
+            continue;
+        }
+        let (width, mut nodes) = (along.bytes_of_rows(made, 1), vec![*first]);
+        while let [reader] = along.readers[made.index()][..] {
+            let by_rows = matches!(along.courses[reader], Course::Rows { .. });
+            if !by_rows || along.model.body.outputs.contains(&made) {
+                break;
+            }
+            if goes_back(along, reader) {
+                found.push((width, nodes));
+                break;
+            }
+            let next = along.model.body.nodes[reader].outputs.first().copied().flatten();
+            let Some(next) = next.filter(|_| along.multiply_adds[reader] == 0) else { break };
+            nodes.push(reader);
+            made = next;
+        }
+    }
+    found.sort_by_key(|(width, nodes)| (std::cmp::Reverse(*width), nodes[0]));
+    found.into_iter().map(|(_, nodes)| nodes).take(MOST_EXPANSIONS).collect()
+}
+
+/// Whether a node reads rows that it has read before.
+fn goes_back(along: &Along<'_>, node: usize) -> bool {
+    let Course::Rows { lanes } = &along.courses[node] else { return false };
+    lanes.iter().flatten().filter(|lane| lane.output > 2).any(|lane| {
+        let [first, second] = [lane.needs(&(1..2)).rows, lane.needs(&(2..3)).rows];
+        second.start < first.end
+    })
 }
 
 /// Tensors that could be computed once more, the largest first.
@@ -98,4 +161,28 @@ pub(crate) fn ancestors(along: &Along<'_>, node: usize) -> Option<Vec<usize>> {
     }
     nodes.sort_by_key(|node| along.order.iter().position(|other| other == node));
     Some(nodes)
+}
+
+/// The recipe with more and smaller steps where a node touches more than so many bytes, as far as that can be had:
+/// chains are in parts of their channels, and segments in the fewest steps that are narrow enough.
+pub(crate) fn narrowed(along: &Along<'_>, recipe: &Recipe, bytes: u64) -> Recipe {
+    let parts = parts_of(&chains(along), PARTS[PARTS.len() - 1]);
+    let mut narrow = Recipe { parts, ..recipe.clone() };
+    for at in 0..narrow.segments.len() {
+        let in_pieces = at > 0 && narrow.segments[at - 1].steps > 1;
+        let width = |recipe: &Recipe| trial(along, recipe, at, in_pieces).widest;
+        let mut least = width(&narrow);
+        for steps in steps_of(along, &narrow.segments[at].nodes) {
+            if least <= bytes {
+                break;
+            }
+            let mut other = narrow.clone();
+            other.segments[at].steps = steps;
+            let width = width(&other);
+            if width < least {
+                (least, narrow) = (width, other);
+            }
+        }
+    }
+    narrow
 }

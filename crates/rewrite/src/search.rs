@@ -20,6 +20,9 @@ const MOST_CUTS: usize = 24;
 /// The most nodes that a segment becomes.
 const MOST_NODES: u64 = 8000;
 
+/// In how many steps a segment runs whose tensors have more rows than there could be steps.
+const LONG_STEPS: [u64; 3] = [16, 64, 200];
+
 /// What a search goes by.
 pub(crate) struct Searched<'a> {
     pub(crate) along: &'a Along<'a>,
@@ -153,22 +156,8 @@ impl Searched<'_> {
         self.with_segments(&bounds)
     }
 
-    /// In how many steps a segment could run: as many as a tensor in it has rows.
     fn steps(&self, from: usize, to: usize) -> Vec<u64> {
-        let along = self.along;
-        let nodes = &along.order[from..to];
-        let made = |node: &usize| along.model.body.nodes[*node].outputs.first().copied().flatten();
-        let by_rows = nodes.iter().filter(|node| !matches!(along.courses[**node], Course::Whole));
-        let rows =
-            by_rows.filter_map(made).filter_map(|made| along.axis(made)).map(|axis| axis.rows);
-        let mut steps: Vec<u64> = rows.collect();
-        if let Some(least) = steps.iter().min().copied() {
-            steps.push(least / 2);
-        }
-        steps.retain(|steps| *steps > 1 && steps.saturating_mul(nodes.len() as u64) <= MOST_NODES);
-        steps.sort_unstable();
-        steps.dedup();
-        steps
+        steps_of(self.along, &self.along.order[from..to])
     }
 
     /// Where a model is cut: at its ends, and where fewer bytes are alive than just before and behind.
@@ -194,6 +183,45 @@ impl Searched<'_> {
         cuts.push(n);
         cuts
     }
+}
+
+/// The recipe with its segments cut wherever little is alive, each in one step.
+pub(crate) fn cut(along: &Along<'_>, recipe: &Recipe) -> Recipe {
+    let searched = Searched { along, base: Recipe::default(), restarts: Vec::new(), work: 0 };
+    let first = searched.cuts().into_iter().filter_map(|cut| along.order.get(cut).copied());
+    let first: Vec<usize> = first.collect();
+    let mut segments: Vec<Segment> = Vec::new();
+    for segment in &recipe.segments {
+        if !segment.restarted.is_empty() {
+            segments.push(segment.clone());
+            continue;
+        }
+        let starts = |_: &usize, node: &usize| !first.contains(node);
+        for nodes in segment.nodes.chunk_by(starts) {
+            segments.push(Segment { nodes: nodes.to_vec(), steps: 1, restarted: Vec::new() });
+        }
+    }
+    Recipe { segments, ..recipe.clone() }
+}
+
+/// In how many steps some nodes could run: as many as a tensor of theirs has rows.
+pub(crate) fn steps_of(along: &Along<'_>, nodes: &[usize]) -> Vec<u64> {
+    let made = |node: &usize| along.model.body.nodes[*node].outputs.first().copied().flatten();
+    let by_rows = nodes.iter().filter(|node| !matches!(along.courses[**node], Course::Whole));
+    let rows = by_rows.filter_map(made).filter_map(|made| along.axis(made)).map(|axis| axis.rows);
+    let mut steps: Vec<u64> = rows.collect();
+    if let Some(least) = steps.iter().min().copied() {
+        steps.push(least / 2);
+    }
+    let is_few = |steps: &u64| *steps > 1 && steps.saturating_mul(nodes.len() as u64) <= MOST_NODES;
+    if !steps.is_empty() && !steps.iter().any(is_few) {
+        // So many rows that each step takes a lot of them: sound, not images.
+        steps.extend(LONG_STEPS);
+    }
+    steps.retain(is_few);
+    steps.sort_unstable();
+    steps.dedup();
+    steps
 }
 
 /// The bytes that are alive before each node, and behind the last, if every tensor is there at once.

@@ -9,6 +9,8 @@ use plimsoll_model::{ModelNode, TensorId};
 use crate::constants::Constants;
 use crate::kernel::Lack;
 use crate::memory::{Plain, loose_elements};
+use crate::ops::{Wider, widened};
+use crate::split::Threads;
 
 /// A node, the facts of its operands, and the constants among them.
 #[derive(Clone, Copy)]
@@ -18,6 +20,10 @@ pub(crate) struct At<'a> {
     pub(crate) constants: &'a Constants<'a>,
     /// Which instructions kernels may use.
     pub(crate) level: Level,
+    /// What kernels may divide their work among.
+    pub(crate) threads: &'a Threads,
+    /// If the kernel is to compute in wider types than those of the tensors, which.
+    pub(crate) wider: Option<Wider>,
 }
 
 impl<'a> At<'a> {
@@ -57,8 +63,25 @@ impl<'a> At<'a> {
 
     /// The type of an operand.
     pub(crate) fn dtype(&self, operand: usize) -> Result<Dtype, Lack> {
+        self.stored_dtype(operand).map(|dtype| self.computed_in(dtype))
+    }
+
+    /// The type that an operand has in memory.
+    fn stored_dtype(&self, operand: usize) -> Result<Dtype, Lack> {
         let dtype = self.fact(self.input(operand), "operand", operand)?.dtype;
         dtype.ok_or_else(|| format!("the type of operand {operand} is not known"))
+    }
+
+    /// The type that elements of a type are computed in.
+    fn computed_in(&self, dtype: Dtype) -> Dtype {
+        self.wider.and_then(|wider| wider.of(dtype)).unwrap_or(dtype)
+    }
+
+    /// Whether an operand or a result is computed in another type than it has.
+    pub(crate) fn is_wider(&self) -> bool {
+        let (inputs, outputs) = (self.node.inputs.iter(), self.node.outputs.iter());
+        let facts = inputs.chain(outputs).flatten().map(|id| &self.facts[id.index()]);
+        facts.filter_map(|fact| fact.dtype).any(|dtype| self.computed_in(dtype) != dtype)
     }
 
     /// The dims of a result.
@@ -71,7 +94,8 @@ impl<'a> At<'a> {
     pub(crate) fn result_dtype(&self, result: usize) -> Result<Dtype, Lack> {
         let id = self.node.outputs.get(result).copied().flatten();
         let dtype = self.fact(id, "result", result)?.dtype;
-        dtype.ok_or_else(|| format!("the type of result {result} is not known"))
+        let dtype = dtype.ok_or_else(|| format!("the type of result {result} is not known"))?;
+        Ok(self.computed_in(dtype))
     }
 
     /// The integers of an operand that decides how a kernel is set up; `None` if it is absent.
@@ -94,7 +118,11 @@ impl<'a> At<'a> {
         if width != 8 * size_of::<T>() {
             return Ok(None);
         }
+        let stored = self.stored_dtype(operand)?;
         Ok(match self.constants.bytes(id)? {
+            Some(bytes) if self.computed_in(stored) != stored => {
+                Some(Cow::Owned(loose_elements(&widened(stored, &bytes)).into_owned()))
+            }
             Some(Cow::Borrowed(bytes)) => Some(loose_elements(bytes)),
             Some(Cow::Owned(bytes)) => Some(Cow::Owned(loose_elements(&bytes).into_owned())),
             None => None,
@@ -108,6 +136,12 @@ impl<'a> At<'a> {
         } else {
             Ok(None)
         }
+    }
+
+    /// Whether an operand does not change from run to run, and is of `f32`.
+    pub(crate) fn is_constant(&self, operand: usize) -> bool {
+        let id = self.input(operand).filter(|id| self.constants.is_constant(*id));
+        id.is_some() && self.dtype(operand) == Ok(Dtype::F32)
     }
 
     /// That an operand is of `f32`, where there is a kernel for nothing else.
@@ -135,11 +169,16 @@ pub(crate) fn no_kernel_for(dtype: Dtype) -> Lack {
 }
 
 fn known(fact: &Fact, what: &str, number: usize) -> Result<Vec<usize>, Lack> {
+    known_dims(fact).map_err(|fault| format!("{what} {number} {fault}"))
+}
+
+/// The dims of a tensor that kernels can have.
+pub(crate) fn known_dims(fact: &Fact) -> Result<Vec<usize>, Lack> {
     let dims = fact.shape.as_ref().and_then(plimsoll_graph::Shape::known);
-    let dims = dims.ok_or_else(|| format!("the dims of {what} {number} depend on data"))?;
+    let dims = dims.ok_or_else(|| "has dims that depend on data".to_owned())?;
     if dims.len() > MAX_RANK {
-        return Err(format!("{what} {number} has {} dims, at most {MAX_RANK}", dims.len()));
+        return Err(format!("has {} dims, at most {MAX_RANK}", dims.len()));
     }
     let dims: Result<_, _> = dims.into_iter().map(usize::try_from).collect();
-    dims.map_err(|_| format!("{what} {number} is too large"))
+    dims.map_err(|_| "is too large".to_owned())
 }

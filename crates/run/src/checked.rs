@@ -16,9 +16,10 @@ use plimsoll::ValueId;
 use plimsoll_model::{Model, Weights};
 
 use crate::error::SessionError;
+use crate::options::Options;
 use crate::place::Spot;
 use crate::port::Array;
-use crate::session::{Options, Session, Step};
+use crate::session::{Session, Step};
 
 /// What dead bytes are overwritten with: as real numbers they are none.
 const POISON: u8 = 0xff;
@@ -71,9 +72,7 @@ pub fn check(
     options: &Options,
 ) -> Result<Result<Checked, Fault>, SessionError> {
     let mut planned = Session::new(model, weights, options)?;
-    let apart =
-        Options { bindings: options.bindings.clone(), level: options.level, ..Options::apart() };
-    let mut apart = Session::new(model, weights, &apart)?;
+    let mut apart = Session::new(model, weights, &options.apart_from(planned.fused()))?;
     planned.poison();
     planned.fill(inputs)?;
     apart.fill(inputs)?;

@@ -6,8 +6,9 @@ use std::fmt;
 use plimsoll_model::{Model, Weights};
 
 use crate::error::SessionError;
+use crate::options::Options;
 use crate::port::Array;
-use crate::session::{Options, Session};
+use crate::session::Session;
 
 /// The outputs of a model on inputs, whose dims are those of the arrays. Names are those of the model.
 pub fn outputs(
@@ -66,10 +67,8 @@ pub fn compare(
     for (name, array) in inputs {
         options.bindings.inputs.insert(name.clone(), array.dims.clone());
     }
-    let apart =
-        Options { level: options.level, bindings: options.bindings.clone(), ..Options::apart() };
-    let expected = outputs(model, weights, inputs, &apart)?;
     let mut session = Session::new(model, weights, &options)?;
+    let expected = outputs(model, weights, inputs, &options.apart_from(session.fused()))?;
     session.poison();
     let first = run(&mut session, inputs)?;
     let second = run(&mut session, inputs)?;

@@ -20,6 +20,7 @@ use crate::kernel::{Built, Lack};
 use crate::memory::{LINE, Lines};
 use crate::ops;
 use crate::place::{Spot, operands};
+use crate::split::Threads;
 
 /// The elements of all tensors that do not change.
 pub(crate) struct Constants<'a> {
@@ -59,6 +60,14 @@ impl<'a> Constants<'a> {
         Ok(known.and_then(|id| known_bytes(&self.inferred.facts[id.index()])).map(Cow::Owned))
     }
 
+    /// Whether the elements of a tensor are known before any run.
+    pub(crate) fn is_constant(&self, id: TensorId) -> bool {
+        self.model.tensor(id).origin == Origin::Stored
+            || self.computed.contains_key(&id)
+            || (self.inferred.statics[id.index()]
+                && known_bytes(&self.inferred.facts[id.index()]).is_some())
+    }
+
     /// Whether the elements of a tensor have to be computed by the node that makes it.
     fn is_computed(&self, id: TensorId) -> bool {
         let is_known = || known_bytes(&self.inferred.facts[id.index()]).is_some();
@@ -91,7 +100,8 @@ impl<'a> Constants<'a> {
             let (node, op) = (node.name.clone(), node.kind.clone());
             SessionError::Missing(vec![MissingKernel { node, op, why }])
         };
-        let at = At { node, facts: &self.inferred.facts, constants: self, level };
+        let (facts, threads) = (&self.inferred.facts[..], &Threads(None));
+        let at = At { node, facts, constants: self, level, threads, wider: None };
         let built = ops::build(&at).map_err(missing)?;
         let results = self.run(node, &built).map_err(|wrong| match wrong {
             Wrong::Lack(why) => missing(why),

@@ -4,7 +4,8 @@ use std::fmt;
 
 use plimsoll_graph::CaseError;
 use plimsoll_kernels::OutOfRange;
-use plimsoll_model::{ShapeError, WeightError};
+use plimsoll_model::range::RangeError;
+use plimsoll_model::{FusedFault, ShapeError, WeightError};
 
 /// Why a model cannot be run.
 #[derive(Debug)]
@@ -25,10 +26,25 @@ pub enum SessionError {
         /// What.
         fault: String,
     },
+    /// Steps that were to be fused cannot be.
+    Fused(FusedFault),
     /// What is computed once went wrong.
     Static(RunError),
     /// The memory that was given cannot be used.
     Memory(String),
+    /// An output cannot be what an input is in the next run.
+    State {
+        /// The input.
+        input: String,
+        /// The output.
+        output: String,
+        /// Why.
+        fault: String,
+    },
+    /// The model cannot be run for these ranges of sizes.
+    Range(RangeError),
+    /// A session cannot be set up for a size.
+    Size(String),
     /// Something that was handed in does not fit an input.
     Input {
         /// The input.
@@ -53,8 +69,14 @@ impl fmt::Display for SessionError {
             SessionError::Weight(error) => error.fmt(f),
             SessionError::Plan(error) => error.fmt(f),
             SessionError::Place { of, fault } => write!(f, "`{of}`: {fault}"),
+            SessionError::Fused(fault) => write!(f, "a step cannot be fused: {fault}"),
             SessionError::Static(error) => error.fmt(f),
             SessionError::Memory(fault) => write!(f, "the memory for the arena: {fault}"),
+            SessionError::State { input, output, fault } => {
+                write!(f, "`{output}` for `{input}` of the next run: {fault}")
+            }
+            SessionError::Range(error) => error.fmt(f),
+            SessionError::Size(fault) => write!(f, "another size: {fault}"),
             SessionError::Input { name, fault } => write!(f, "input `{name}`: {fault}"),
         }
     }
@@ -65,6 +87,12 @@ impl std::error::Error for SessionError {}
 impl From<ShapeError> for SessionError {
     fn from(error: ShapeError) -> Self {
         SessionError::Shape(error)
+    }
+}
+
+impl From<RangeError> for SessionError {
+    fn from(error: RangeError) -> Self {
+        SessionError::Range(error)
     }
 }
 

@@ -67,6 +67,10 @@ pub(crate) struct Io<'m> {
     given: Given<'m>,
     gaps: [&'m [u8]; MOST_WRITES + 1],
     writes: [&'m mut [u8]; MOST_WRITES],
+    /// Operands that are elsewhere than `operands` says: in `copied`, whose first byte is counted so.
+    copies: &'m [Option<Range<usize>>],
+    first_copied: usize,
+    copied: &'m [u8],
 }
 
 impl<'m> Io<'m> {
@@ -82,7 +86,51 @@ impl<'m> Io<'m> {
             (rest, at) = (behind, range.end);
         }
         gaps[operands.writes.len()] = rest;
-        Io { operands, given, gaps, writes }
+        Io { operands, given, gaps, writes, copies: &[], first_copied: 0, copied: &[] }
+    }
+
+    /// The same memory for a call that computes in other types: operands of `copies` are in its bytes, outputs of a
+    /// range in other bytes, and scratch is what is left. Outputs that are not elsewhere are this call's own.
+    pub(crate) fn within<'n>(
+        &'n mut self,
+        (copies, first_copied, copied): (&'n [Option<Range<usize>>], usize, &'n [u8]),
+        (made, ranges): (&'n mut [u8], &[Range<usize>; MOST_OUTPUTS]),
+        scratch: &'n mut [u8],
+    ) -> Io<'n> {
+        let (operands, given, gaps) = (self.operands, self.given, self.gaps);
+        let mut writes: [&mut [u8]; MOST_WRITES] = Default::default();
+        for (write, own) in writes.iter_mut().zip(&mut self.writes) {
+            *write = own;
+        }
+        writes[SCRATCH] = scratch;
+        let (mut rest, mut at) = (made, 0);
+        for (slot, range) in ranges.iter().enumerate().filter(|(_, range)| !range.is_empty()) {
+            let (range_bytes, behind) = rest.split_at_mut(range.end - at);
+            (writes[slot], rest) = (&mut range_bytes[range.start - at..], behind);
+            at = range.end;
+        }
+        Io { operands, given, gaps, writes, copies, first_copied, copied }
+    }
+
+    /// The bytes of an operand, wherever they are: in output 0 too.
+    pub(crate) fn held(&self, operand: usize) -> Option<&[u8]> {
+        match self.operands.reads.get(operand)? {
+            Source::InPlace => Some(self.writes[0]),
+            Source::Inside(range) => Some(&self.writes[0][range.clone()]),
+            _ => self.bytes(operand),
+        }
+    }
+
+    /// Leaves output 0 its first so many bytes.
+    pub(crate) fn cut_first(&mut self, bytes: usize) {
+        let write = std::mem::take(&mut self.writes[0]);
+        self.writes[0] = &mut write[..bytes];
+    }
+
+    /// Where an operand is that is elsewhere than the plan says.
+    fn copy_of(&self, operand: usize) -> Option<&'m [u8]> {
+        let range = self.copies.get(operand)?.as_ref()?;
+        Some(&self.copied[range.start - self.first_copied..range.end - self.first_copied])
     }
 
     /// How many operands there are, absent ones too.
@@ -92,6 +140,9 @@ impl<'m> Io<'m> {
 
     /// The bytes of an operand; `None` if it is absent.
     pub(crate) fn bytes(&self, operand: usize) -> Option<&'m [u8]> {
+        if let Some(copy) = self.copy_of(operand) {
+            return Some(copy);
+        }
         match self.operands.reads.get(operand)? {
             Source::Absent => None,
             Source::Constant(range) => Some(&self.given.constants[range.clone()]),
@@ -120,7 +171,8 @@ impl<'m> Io<'m> {
 
     /// Whether output 0 takes over the bytes of an operand.
     pub(crate) fn is_in_place(&self, operand: usize) -> bool {
-        self.operands.reads.get(operand) == Some(&Source::InPlace)
+        self.copy_of(operand).is_none()
+            && self.operands.reads.get(operand) == Some(&Source::InPlace)
     }
 
     /// Which bytes of output 0 an operand is, if it is a part of it.

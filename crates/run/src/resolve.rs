@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use plimsoll::{AccessKind, Memory, Place, Program, ResolvedAccess, Role, Slot, StepId, ValueId};
-use plimsoll_graph::{NodeId, PlannedGraph, ScheduledGraph};
+use plimsoll::{
+    AccessKind, Memory, Place, Plan, Program, ResolvedAccess, Role, Slot, StepId, ValueId,
+};
+use plimsoll_graph::{Graph, NodeId, ScheduledGraph};
 use plimsoll_model::{Inferred, Model, TensorId};
 
 use crate::constants::Constants;
@@ -38,8 +40,10 @@ impl Shelf {
 /// A plan that is resolved.
 pub(crate) struct Resolver<'a> {
     model: &'a Model,
-    inferred: &'a Inferred,
-    planned: &'a PlannedGraph,
+    /// The value of every tensor that the graph has.
+    values: &'a [Option<ValueId>],
+    graph: &'a Graph,
+    plan: &'a Plan,
     program: ScheduledGraph<'a>,
     /// The tensor of each value.
     tensors: Vec<Option<TensorId>>,
@@ -55,23 +59,25 @@ impl<'a> Resolver<'a> {
     pub(crate) fn new(
         model: &'a Model,
         inferred: &'a Inferred,
-        planned: &'a PlannedGraph,
+        values: &'a [Option<ValueId>],
+        (graph, program): (&'a Graph, ScheduledGraph<'a>),
+        plan: &'a Plan,
     ) -> Result<Self, SessionError> {
-        let mut tensors = vec![None; planned.best.graph.values().len()];
-        for (index, value) in inferred.values.iter().enumerate() {
+        let mut tensors = vec![None; graph.values().len()];
+        for (index, value) in values.iter().enumerate() {
             if let Some(value) = value {
                 tensors[value.index()] = Some(TensorId::new(index));
             }
         }
-        if planned.plan.banks.len() > 1 {
+        if plan.banks.len() > 1 {
             let (of, fault) = ("the plan".to_owned(), "it has several banks".to_owned());
             return Err(SessionError::Place { of, fault });
         }
-        let program = planned.program();
         let mut resolver = Resolver {
             model,
-            inferred,
-            planned,
+            values,
+            graph,
+            plan,
             program,
             tensors,
             inputs: Shelf::default(),
@@ -79,7 +85,7 @@ impl<'a> Resolver<'a> {
             guards: guards(model, inferred),
         };
         for input in &model.body.inputs {
-            if let Some(value) = inferred.values[input.index()] {
+            if let Some(value) = values[input.index()] {
                 resolver.spot(value).map_err(|fault| resolver.misplaced(value, fault))?;
             }
         }
@@ -94,11 +100,11 @@ impl<'a> Resolver<'a> {
     pub(crate) fn steps(&mut self, library: Vec<Built>) -> Result<Vec<Step>, SessionError> {
         let mut library: Vec<Option<Built>> = library.into_iter().map(Some).collect();
         let mut steps = Vec::new();
-        for step in &self.planned.plan.schedule {
+        for step in &self.plan.schedule {
             let node = self.program.node_of(*step);
             let Some(built) = library[node.index()].take() else { continue };
             self.step(*step, node, built, &mut steps).map_err(|fault| {
-                let of = self.planned.best.graph.node(node).name.clone();
+                let of = self.graph.node(node).name.clone();
                 SessionError::Place { of, fault }
             })?;
         }
@@ -112,9 +118,9 @@ impl<'a> Resolver<'a> {
         built: Built,
         steps: &mut Vec<Step>,
     ) -> Result<(), Lack> {
-        let node = self.planned.best.graph.node(id);
-        let accesses = self.planned.plan.accesses(&self.program, step);
-        let scratch = self.planned.plan.scratch[step.index()].map(slot_range);
+        let node = self.graph.node(id);
+        let accesses = self.plan.accesses(&self.program, step);
+        let scratch = self.plan.scratch[step.index()].map(slot_range);
         let inputs = node.inputs.clone();
         let guards = self.guards_of(&node.name)?;
         let sizes: Vec<u64> = node.outputs.iter().map(|value| self.bytes(*value)).collect();
@@ -153,7 +159,7 @@ impl<'a> Resolver<'a> {
         let guards = self.guards.get(node).cloned().unwrap_or_default();
         let mut spots = Vec::with_capacity(guards.len());
         for Guard { condition, holds } in guards {
-            let value = self.inferred.values[condition.index()];
+            let value = self.values[condition.index()];
             let value = value.ok_or("its condition is not there")?;
             spots.push((self.spot(value)?, holds));
         }
@@ -174,7 +180,7 @@ impl<'a> Resolver<'a> {
             return Err("no kernel for strided rows".to_owned());
         }
         let is_fixed = matches!(info.role, Role::Param | Role::Constant | Role::Static);
-        match self.planned.plan.places[value.index()] {
+        match self.plan.places[value.index()] {
             Place::Bank(_) if is_fixed && info.view_of.is_none() => {
                 Err("weights are kept beside the arena, not in it".to_owned())
             }
@@ -207,14 +213,35 @@ impl<'a> Resolver<'a> {
     fn ports_of(&mut self, ids: &[TensorId]) -> Result<Vec<Port>, SessionError> {
         let mut ports = Vec::with_capacity(ids.len());
         for id in ids {
-            let Some(value) = self.inferred.values[id.index()] else { continue };
+            let Some(value) = self.values[id.index()] else { continue };
             let spot = self.spot(value).map_err(|fault| self.misplaced(value, fault))?;
-            let of = self.planned.best.graph.value(value);
+            let of = self.graph.value(value);
             let dims = of.shape.known().unwrap_or_default();
             let name = self.model.tensor(*id).name.clone();
             ports.push(Port { name, dtype: of.dtype, dims, spot });
         }
         Ok(ports)
+    }
+
+    /// Where outputs are that are copied to inputs, and where to.
+    pub(crate) fn carried(
+        &mut self,
+        pairs: &[(TensorId, TensorId)],
+    ) -> Result<Vec<(Spot, Spot)>, SessionError> {
+        let mut carried = Vec::with_capacity(pairs.len());
+        for (input, output) in pairs {
+            let mut spot = |id: &TensorId| {
+                let absent = || SessionError::Place {
+                    of: self.model.tensor(*id).name.clone(),
+                    fault: "it is not in the graph".to_owned(),
+                };
+                let value = self.values[id.index()].ok_or_else(absent)?;
+                self.spot(value).map_err(|fault| self.misplaced(value, fault))
+            };
+            let (from, to) = (spot(output)?, spot(input)?);
+            carried.push((from, to));
+        }
+        Ok(carried)
     }
 
     /// Where the values are that steps read or write.

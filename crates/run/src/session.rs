@@ -7,76 +7,21 @@
 
 use std::collections::BTreeMap;
 
-use plimsoll::{Scratch, ValueId};
-use plimsoll_graph::{Case, LoweringOptions, NodeId, PlannedGraph, Tries};
-use plimsoll_kernels::Level;
-use plimsoll_model::{Bindings, Inferred, Model, ModelNode, Operator, Weights, infer};
+use plimsoll::ValueId;
+use plimsoll_graph::{NodeId, PlannedGraph};
+use plimsoll_model::range::Ranged;
+use plimsoll_model::{FusedStep, Model, Weights};
 
 use crate::arena::Arena;
-use crate::at::At;
-use crate::constants::{Constants, flatten};
-use crate::error::{MissingKernel, RunError, SessionError};
+use crate::error::{RunError, SessionError};
 use crate::io::{Given, Io, Operands};
-use crate::kernel::{Built, Kernel, Lack};
-use crate::memory::{LINE, Lines, Plain, elements, elements_mut};
-use crate::ops;
+use crate::kernel::Kernel;
+use crate::memory::{Lines, Plain, elements, elements_mut};
+use crate::options::Options;
 use crate::place::Spot;
 use crate::port::{Array, Port};
-use crate::resolve::Resolver;
-
-/// How a model is run.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Options {
-    /// How large the dims of inputs are.
-    pub bindings: Bindings,
-    /// How values are held, and what may be a view or in place.
-    pub lowering: LoweringOptions,
-    /// How to plan.
-    pub plan: plimsoll::Options,
-    /// What is tried to make the arena smaller.
-    pub tries: Tries,
-    /// Which instructions kernels may use.
-    pub level: Level,
-}
-
-impl Default for Options {
-    /// The best plan, and the instructions of this processor.
-    fn default() -> Self {
-        let Case { lowering, options: plan, tries, .. } =
-            Case::new(plimsoll_graph::Graph::default());
-        Options { bindings: Bindings::default(), lowering, plan, tries, level: Level::detect() }
-    }
-}
-
-impl Options {
-    /// Every tensor in bytes of its own: nothing is a view, nothing works in place, nothing is used again.
-    /// What a run in a plan is compared with.
-    #[must_use]
-    pub fn apart() -> Self {
-        let mut options = Options::quick();
-        options.lowering.kernels.preset = plimsoll_graph::Preset::Copying;
-        options.plan =
-            options.plan.with_in_place(false).with_no_share(plimsoll::NoShare::Everything);
-        options.tries.join = false;
-        options
-    }
-
-    /// A plan by rules alone, in the order of the model.
-    #[must_use]
-    pub fn quick() -> Self {
-        let mut options = Options::default();
-        options.tries.order = None;
-        options.plan = options.plan.with_work(0);
-        options
-    }
-
-    /// The same with these dims.
-    #[must_use]
-    pub fn with_bindings(self, bindings: Bindings) -> Self {
-        Options { bindings, ..self }
-    }
-}
+use crate::prepare::{Prepared, Resolved};
+use crate::split::Threads;
 
 /// A kernel with the places of its operands.
 pub(crate) struct Step {
@@ -105,16 +50,24 @@ pub struct CallInfo<'s> {
 
 /// A model that is ready to run.
 pub struct Session<'m> {
-    planned: PlannedGraph,
-    steps: Vec<Step>,
-    constants: Lines,
-    inputs: Lines,
-    arena: Arena<'m>,
-    input_ports: Vec<Port>,
-    output_ports: Vec<Port>,
-    packed_bytes: usize,
+    pub(crate) planned: PlannedGraph,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) fused: Vec<FusedStep>,
+    pub(crate) constants: Lines,
+    pub(crate) inputs: Lines,
+    pub(crate) arena: Arena<'m>,
+    pub(crate) input_ports: Vec<Port>,
+    pub(crate) output_ports: Vec<Port>,
+    pub(crate) packed_bytes: usize,
     /// Where every value is that a call reads or writes.
-    spots: Vec<Option<Spot>>,
+    pub(crate) spots: Vec<Option<Spot>>,
+    /// What is copied after each run: outputs to the inputs that they are in the next one.
+    pub(crate) carried: Vec<(Spot, Spot)>,
+    pub(crate) options: Options,
+    /// The model for all sizes, if dims have ranges.
+    pub(crate) ranged: Option<Ranged>,
+    /// What kernels divide their work among.
+    pub(crate) threads: Threads,
 }
 
 impl Session<'static> {
@@ -145,6 +98,7 @@ impl<'m> Session<'m> {
         for at in 0..self.steps.len() {
             self.run_step(at)?;
         }
+        self.carry();
         Ok(())
     }
 
@@ -155,7 +109,37 @@ impl<'m> Session<'m> {
             let node = self.planned.best.graph.node(self.steps[at].node);
             after(CallInfo { node: &node.name, op: &node.kind });
         }
+        self.carry();
         Ok(())
+    }
+
+    /// Copies outputs to the inputs that they are in the next run.
+    fn carry(&mut self) {
+        let Session { carried, constants, inputs, arena, .. } = self;
+        for (from, to) in &*carried {
+            match (from, to) {
+                (Spot::Arena(from), Spot::Arena(to)) => {
+                    arena.bytes_mut().copy_within(from.clone(), to.start);
+                }
+                (Spot::Arena(from), Spot::Input(to)) => {
+                    inputs.bytes_mut()[to.clone()].copy_from_slice(&arena.bytes()[from.clone()]);
+                }
+                (Spot::Input(from), Spot::Input(to)) => {
+                    inputs.bytes_mut().copy_within(from.clone(), to.start);
+                }
+                (Spot::Input(from), Spot::Arena(to)) => {
+                    arena.bytes_mut()[to.clone()].copy_from_slice(&inputs.bytes()[from.clone()]);
+                }
+                (Spot::Constant(from), Spot::Input(to)) => {
+                    inputs.bytes_mut()[to.clone()]
+                        .copy_from_slice(&constants.bytes()[from.clone()]);
+                }
+                (Spot::Constant(from), Spot::Arena(to)) => {
+                    arena.bytes_mut()[to.clone()].copy_from_slice(&constants.bytes()[from.clone()]);
+                }
+                (_, Spot::Constant(_)) => {}
+            }
+        }
     }
 
     /// Runs one step.
@@ -235,7 +219,15 @@ impl<'m> Session<'m> {
         Some(self.spot_bytes(&port.spot))
     }
 
-    /// The elements of an input; `None` if there is no such input, or its elements are of another type.
+    /// The bytes of an input, as they were filled in or as a state was left; `None` if there is no such input.
+    #[must_use]
+    pub fn input_bytes(&self, name: &str) -> Option<&[u8]> {
+        let port = self.input_ports.iter().find(|port| port.name == name)?;
+        Some(self.spot_bytes(&port.spot))
+    }
+
+    /// The elements of an input, to be filled before a run; `None` if there is no such input, or its elements are of
+    /// another type.
     pub fn input_mut<T: Element>(&mut self, name: &str) -> Option<&mut [T]> {
         let port = self.input_ports.iter().find(|port| port.name == name)?;
         if !T::is_of(port.dtype) {
@@ -289,6 +281,12 @@ impl<'m> Session<'m> {
         &self.planned
     }
 
+    /// The fused steps of the plan, each with its nodes.
+    #[must_use]
+    pub fn fused(&self) -> &[FusedStep] {
+        &self.fused
+    }
+
     /// How many bytes the arena has: all that a run writes.
     #[must_use]
     pub fn arena_bytes(&self) -> u64 {
@@ -311,6 +309,17 @@ impl<'m> Session<'m> {
     #[must_use]
     pub fn input_memory_bytes(&self) -> usize {
         self.inputs.bytes().len()
+    }
+
+    /// The node whose kernel has the most scratch in the arena, and how many bytes; `None` if none has any.
+    #[must_use]
+    pub fn largest_scratch(&self) -> Option<(&str, u64)> {
+        let graph = &self.planned.best.graph;
+        let scratch = graph.node_ids().filter_map(|id| {
+            let node = graph.node(id);
+            Some((&node.name[..], node.scratch?.bytes))
+        });
+        scratch.max_by_key(|(_, bytes)| *bytes)
     }
 
     /// How many calls of kernels a run is.
@@ -350,110 +359,12 @@ element! {
     u8: U8 | Bool;
 }
 
-/// A model that is planned, and whose kernels are chosen.
-struct Prepared<'a> {
-    model: &'a Model,
-    weights: &'a dyn Weights,
-    options: &'a Options,
-    inferred: Inferred,
-}
-
-impl<'a> Prepared<'a> {
-    fn new(
-        model: &'a Model,
-        weights: &'a dyn Weights,
-        options: &'a Options,
-    ) -> Result<Self, SessionError> {
-        Ok(Prepared { model, weights, options, inferred: infer(model, &options.bindings)? })
-    }
-
-    fn into_session<'m>(
-        self,
-        arena: impl FnOnce(usize) -> Result<Arena<'m>, SessionError>,
-    ) -> Result<Session<'m>, SessionError> {
-        let Prepared { model, weights, options, inferred } = &self;
-        let constants = Constants::new(model, *weights, inferred, options.level)?;
-        let library = self.library(&constants)?;
-        let planned = self.plan(&library)?;
-        let mut resolver = Resolver::new(model, inferred, &planned)?;
-        let packed_bytes = library.iter().map(|built| built.packed_bytes).sum();
-        let steps = resolver.steps(library)?;
-        let (input_ports, output_ports) = resolver.ports()?;
-        let spots = resolver.spots(&steps)?;
-        let (fixed, given) = (resolver.constants(&constants)?, Lines::new(resolver.input_bytes()));
-        let bytes = usize::try_from(planned.arena_bytes());
-        let bytes = bytes.map_err(|_| SessionError::Memory("it is too large".to_owned()))?;
-        let (constants, inputs, arena) = (fixed, given, arena(bytes)?);
-        Ok(Session {
-            planned,
-            steps,
-            constants,
-            inputs,
-            arena,
-            input_ports,
-            output_ports,
-            packed_bytes,
-            spots,
-        })
-    }
-
-    /// The kernels of all nodes of the graph, or all that are missing.
-    fn library(&self, constants: &Constants<'_>) -> Result<Vec<Built>, SessionError> {
-        let mut nodes = Vec::new();
-        flatten(&self.model.body, &self.inferred.order, &mut nodes);
-        let by_name: BTreeMap<&str, &ModelNode> =
-            nodes.iter().map(|node| (&node.name[..], *node)).collect();
-        let (mut library, mut missing) = (Vec::new(), Vec::new());
-        for id in self.inferred.graph.node_ids() {
-            match self.built(id, &by_name, constants) {
-                Ok(built) => library.push(built),
-                Err(why) => {
-                    let node = self.inferred.graph.node(id);
-                    let (node, op) = (node.name.clone(), node.kind.clone());
-                    missing.push(MissingKernel { node, op, why });
-                }
-            }
-        }
-        if missing.is_empty() { Ok(library) } else { Err(SessionError::Missing(missing)) }
-    }
-
-    fn built(
-        &self,
-        id: NodeId,
-        by_name: &BTreeMap<&str, &ModelNode>,
-        constants: &Constants<'_>,
-    ) -> Result<Built, Lack> {
-        let graph = &self.inferred.graph;
-        let added = graph.node(id);
-        let node = by_name.get(&added.name[..]).ok_or("no kernel")?;
-        let is_view = |value| graph.value(value).view.is_some();
-        if matches!(node.operator, Operator::If(_)) && added.results().all(is_view) {
-            // The branch that is always taken: what it makes is handed on.
-            let pairs: Vec<_> = (0..added.outputs.len()).map(|index| (index, index)).collect();
-            return Ok(ops::copies(&pairs));
-        }
-        if matches!(node.operator, Operator::If(_)) {
-            return ops::branch(node, &self.inferred.facts);
-        }
-        let (facts, level) = (&self.inferred.facts[..], self.options.level);
-        ops::build(&At { node, facts, constants, level })
-    }
-
-    fn plan(&self, library: &[Built]) -> Result<PlannedGraph, SessionError> {
-        let mut graph = self.inferred.graph.clone();
-        for (id, built) in self.inferred.graph.node_ids().zip(library) {
-            if built.scratch_bytes > 0 {
-                let scratch = Scratch { bytes: built.scratch_bytes as u64, align: LINE as u64 };
-                graph.set_scratch(id, Some(scratch));
-            }
-        }
-        let Options { lowering, plan, tries, .. } = self.options;
-        let case = Case {
-            lowering: lowering.clone(),
-            options: plan.clone(),
-            tries: *tries,
-            ..Case::new(graph)
-        };
-        Ok(case.plan()?)
+impl Session<'_> {
+    /// Takes other steps, in the same arena.
+    pub(crate) fn take(&mut self, resolved: Resolved) {
+        let Resolved { steps, constants, inputs, ports, spots, carried, packed_bytes } = resolved;
+        (self.steps, self.constants, self.inputs) = (steps, constants, inputs);
+        (self.input_ports, self.output_ports) = ports;
+        (self.spots, self.carried, self.packed_bytes) = (spots, carried, packed_bytes);
     }
 }

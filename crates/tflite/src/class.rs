@@ -5,53 +5,53 @@
 
 use plimsoll_graph::{Cut, Op};
 
-use crate::builtin::Family;
+use crate::builtin::BuiltinClass;
 use crate::file::{Operator, Tensor};
 
 /// The class of an operator on the tensors of its subgraph.
 pub(crate) fn class(operator: &Operator, tensors: &[Tensor]) -> Op {
     let of = Operands { operator, tensors };
-    match operator.family {
-        Family::Unary => Op::Unary,
-        Family::Binary => Op::Binary,
-        Family::Variadic => Op::Variadic,
-        Family::Where => Op::Where,
-        Family::Softmax => Op::Softmax,
-        Family::Norm => Op::Norm,
-        Family::Cast => Op::Cast,
-        Family::Quantize => Op::Quantize,
-        Family::Fill => Op::Fill,
-        Family::ShapeOf => Op::ShapeOf,
-        Family::MatMul => Op::MatMul,
-        Family::Reduce => Op::Reduce,
-        Family::ArgReduce => Op::ArgReduce,
-        Family::TopK => Op::TopK,
-        Family::Rnn => Op::Rnn,
-        Family::Reshape => Op::Reshape,
-        Family::Squeeze => Op::Squeeze,
-        Family::ExpandDims => Op::Unsqueeze,
-        Family::Transpose => of.transpose().unwrap_or(Op::Gather),
-        Family::Slice => of.slice().unwrap_or(Op::Gather),
-        Family::StridedSlice => of.strided_slice().unwrap_or(Op::Gather),
-        Family::Split | Family::SplitV => of.split().unwrap_or(Op::Gather),
-        Family::Concat => of.concat().unwrap_or(Op::Gather),
-        Family::Gather => Op::Gather,
-        Family::Pad => Op::Pad,
-        Family::Expand => Op::Expand,
-        Family::UpdateSlice => Op::UpdateSlice,
-        Family::Window
-        | Family::If
-        | Family::While
-        | Family::CallOnce
-        | Family::Stateful
-        | Family::Opaque => Op::Custom,
+    match operator.class {
+        BuiltinClass::Unary => Op::Unary,
+        BuiltinClass::Binary => Op::Binary,
+        BuiltinClass::Variadic => Op::Variadic,
+        BuiltinClass::Where => Op::Where,
+        BuiltinClass::Softmax => Op::Softmax,
+        BuiltinClass::Norm => Op::Norm,
+        BuiltinClass::Cast => Op::Cast,
+        BuiltinClass::Quantize => Op::Quantize,
+        BuiltinClass::Fill => Op::Fill,
+        BuiltinClass::ShapeOf => Op::ShapeOf,
+        BuiltinClass::MatMul => Op::MatMul,
+        BuiltinClass::Reduce => Op::Reduce,
+        BuiltinClass::ArgReduce => Op::ArgReduce,
+        BuiltinClass::TopK => Op::TopK,
+        BuiltinClass::Rnn => Op::Rnn,
+        BuiltinClass::Reshape => Op::Reshape,
+        BuiltinClass::Squeeze => Op::Squeeze,
+        BuiltinClass::ExpandDims => Op::Unsqueeze,
+        BuiltinClass::Transpose => of.transpose().unwrap_or(Op::Gather),
+        BuiltinClass::Slice => of.slice().unwrap_or(Op::Gather),
+        BuiltinClass::StridedSlice => of.strided_slice().unwrap_or(Op::Gather),
+        BuiltinClass::Split | BuiltinClass::SplitV => of.split().unwrap_or(Op::Gather),
+        BuiltinClass::Concat => of.concat().unwrap_or(Op::Gather),
+        BuiltinClass::Gather => Op::Gather,
+        BuiltinClass::Pad => Op::Pad,
+        BuiltinClass::Expand => Op::Expand,
+        BuiltinClass::UpdateSlice => Op::UpdateSlice,
+        BuiltinClass::Window
+        | BuiltinClass::If
+        | BuiltinClass::While
+        | BuiltinClass::CallOnce
+        | BuiltinClass::Stateful
+        | BuiltinClass::Opaque => Op::Custom,
     }
 }
 
 /// The operands in the order that the class has them in: a split begins with what is split.
 pub(crate) fn operands(operator: &Operator) -> Vec<Option<usize>> {
     let mut inputs = operator.inputs.clone();
-    if operator.family == Family::Split && inputs.len() == 2 {
+    if operator.class == BuiltinClass::Split && inputs.len() == 2 {
         inputs.swap(0, 1);
     }
     inputs
@@ -115,8 +115,8 @@ impl<'a> Operands<'a> {
     }
 
     fn split(&self) -> Option<Op> {
-        let (axis, whole) = match self.operator.family {
-            Family::Split => (0, 1),
+        let (axis, whole) = match self.operator.class {
+            BuiltinClass::Split => (0, 1),
             _ => (2, 0),
         };
         let [axis] = *self.ints(axis)? else { return None };

@@ -8,7 +8,7 @@
 use bytes::Bytes;
 use plimsoll_graph::packed_bytes;
 
-use crate::builtin::{Builtin, Family};
+use crate::builtin::{Builtin, BuiltinClass};
 use crate::dtype::{INT4, INT32, INT64, RESOURCE, dtype};
 use crate::error::TfliteError;
 use crate::flatbuffer::{Table, Vector};
@@ -74,7 +74,7 @@ pub struct Operator {
     /// Whether it is no builtin one.
     pub(crate) is_custom: bool,
     /// What it does.
-    pub(crate) family: Family,
+    pub(crate) class: BuiltinClass,
     /// What it reads; `None` for an optional operand that is absent.
     pub inputs: Vec<Option<usize>>,
     /// What it makes.
@@ -89,9 +89,9 @@ const OPTIONS: usize = 5;
 impl Operator {
     /// The subgraphs that it calls, as its options number them.
     pub(crate) fn callees(&self) -> &[i32] {
-        match self.family {
-            Family::If | Family::While => &self.options[..2],
-            Family::CallOnce => &self.options[..1],
+        match self.class {
+            BuiltinClass::If | BuiltinClass::While => &self.options[..2],
+            BuiltinClass::CallOnce => &self.options[..1],
             _ => &[],
         }
     }
@@ -327,7 +327,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(Operator {
             kind,
             is_custom: builtin.is_custom,
-            family: builtin.family,
+            class: builtin.class,
             inputs,
             outputs,
             options,

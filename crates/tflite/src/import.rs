@@ -25,7 +25,7 @@ use plimsoll_graph::effect::{Operand, misfit};
 use plimsoll_graph::{Dim, Dtype, Graph, GraphBuilder, Node, NodeId, Op, Shape, Value, Window};
 
 use self::name::Names;
-use crate::builtin::Family;
+use crate::builtin::BuiltinClass;
 use crate::class::{class, operands};
 use crate::dtype::dtype;
 use crate::error::TfliteError;
@@ -202,7 +202,7 @@ impl<'f> Importer<'f> {
         node.scratch = scratch(&requests(operator, tensors));
         let touches_state = |tensor: &usize| tensors[*tensor].is_variable;
         let mut touched = operator.inputs.iter().flatten().chain(&operator.outputs);
-        if operator.family == Family::Stateful || touched.any(touches_state) {
+        if operator.class == BuiltinClass::Stateful || touched.any(touches_state) {
             node.after = self.last_stateful.into_iter().collect();
             self.last_stateful = Some(NodeId::new(self.operators.len()));
         }

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use plimsoll::Options;
 use plimsoll_graph::advise::{Variant, VariantKind};
 use plimsoll_graph::{Case, Graph};
-use plimsoll_model::{FusedStep, Inferred, Model};
+use plimsoll_model::{AllKernels, FusedStep, Inferred, Model};
 use plimsoll_rewrite::fuse::{FusionKind, fuse, fuse_all};
 
 use super::{KernelSet, Loaded, Lowering};
@@ -19,6 +19,13 @@ use crate::input::Source;
 pub(crate) struct KernelChoice {
     pub(super) set: KernelSet,
     pub(super) fusions: BTreeSet<FusionKind>,
+}
+
+impl KernelChoice {
+    /// Whether kernels compute several nodes as one.
+    pub(crate) fn is_fused(&self) -> bool {
+        self.set == KernelSet::Fused
+    }
 }
 
 impl From<KernelSet> for KernelChoice {
@@ -73,7 +80,7 @@ impl Lowering {
             let (lowering, tries) = (self.options(), self.tries(options));
             let graph = loaded.graph.clone();
             let case = Case { graph, lowering, options: options.clone(), tries, spills: false };
-            let fused = fuse(model, inferred, &case, &self.fusions);
+            let fused = fuse(model, inferred, &case, &self.fusions, &AllKernels);
             fused.map_err(|error| anyhow!("{source}: {error}"))?.steps
         };
         let fused = inferred.fused(model, &steps).map_err(|error| anyhow!("{source}: {error}"))?;

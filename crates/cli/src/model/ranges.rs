@@ -9,7 +9,7 @@ use plimsoll_graph::at_sizes::{DoesNotHold, used_at};
 use plimsoll_graph::{Choice, Graph, Kernels, ScheduledGraph, with_choices};
 use plimsoll_model::range::{Proof, Range, RangeError, Ranged, over_ranges};
 use plimsoll_model::{BindingFault, Bindings, Inferred, Model, Refused, ShapeError};
-use plimsoll_onnx::OnnxFile;
+use plimsoll_onnx::{Annotatable, OnnxFile};
 use plimsoll_tflite::{Imported, TfliteFile};
 
 use super::fused::Operators;
@@ -31,7 +31,7 @@ pub(crate) struct Loaded {
     /// What of the model was passed over.
     pub(crate) notes: Vec<String>,
     /// What its nodes compute, if that is known and all sizes are.
-    pub(super) operators: Option<Arc<Operators>>,
+    pub(crate) operators: Option<Arc<Operators>>,
     /// The nodes of every fused step of the graph, by name.
     pub(crate) fused: Vec<Vec<String>>,
 }
@@ -42,8 +42,15 @@ pub(crate) enum LoadedFile {
     /// A graph has no place for plans.
     #[default]
     None,
-    Onnx(OnnxFile),
+    Onnx(LoadedOnnx),
     Tflite(Box<(TfliteFile, Imported)>),
+}
+
+/// An ONNX file, and what notes are found by in it, if notes are wanted.
+#[derive(Clone)]
+pub(crate) struct LoadedOnnx {
+    pub(crate) file: OnnxFile,
+    pub(crate) annotatable: Option<Arc<Annotatable>>,
 }
 
 /// A model at the sizes that are asked for.
@@ -104,7 +111,7 @@ impl Lowering {
         if halves.is_empty() || *source == Source::Stdin {
             return Ok(Vec::new());
         }
-        let Read::Model(model, _) = read(source)? else { return Ok(Vec::new()) };
+        let Read::Model(model, _) = read(source, false)? else { return Ok(Vec::new()) };
         let variant = |(label, bindings): (String, Bindings)| {
             let mut ranges = self.dims.all_ranges();
             for range in &mut ranges {
@@ -177,7 +184,7 @@ fn blamed(error: &RangeError, source: &Source) -> anyhow::Error {
 }
 
 /// How to say what is not known of inputs, if that is what is wrong.
-fn how_to_bind(error: &ShapeError) -> &'static str {
+pub(crate) fn how_to_bind(error: &ShapeError) -> &'static str {
     let ShapeError::Bindings(faults) = error else { return "" };
     let any = |kind: fn(&BindingFault) -> bool| faults.iter().any(kind);
     let symbol = any(|fault| matches!(fault, BindingFault::Unbound { .. }));

@@ -71,6 +71,11 @@ pub(crate) fn join_concats_watched<'g>(
     let boundary = |value: ValueId| !options.place.outputs && graph.outputs().contains(&value);
     let mut candidates = candidates(graph, &aliases, lowering);
     candidates.retain(|candidate| !candidate.touches(graph, &aliases).any(boundary));
+    let copyable = views::copyable(graph, &aliases, lowering);
+    let takeovers = takeovers(graph, lowering);
+    if candidates.is_empty() && copyable.is_empty() && takeovers.is_empty() {
+        return Joined::unchanged(graph, moved_by(graph, &aliases));
+    }
     let mut options = options.clone();
     options.pack.work = Some(0);
     let most = (NODES / graph.nodes().len().max(1)).clamp(*PLANS.start(), *PLANS.end());
@@ -80,6 +85,8 @@ pub(crate) fn join_concats_watched<'g>(
         aliases,
         lowering,
         options,
+        copyable,
+        takeovers,
         tried: HashSet::new(),
         most,
         pulse,
@@ -152,6 +159,10 @@ struct Search<'a, 'p> {
     aliases: &'a Aliases,
     lowering: &'a LoweringOptions,
     options: Options,
+    /// Views that may be copied instead.
+    copyable: Vec<Choice>,
+    /// Outputs that may take over rows.
+    takeovers: Vec<Choice>,
     /// What has been planned.
     tried: HashSet<Vec<Choice>>,
     /// How many plans there may be.
@@ -165,10 +176,9 @@ impl Search<'_, '_> {
     fn run_all(&mut self, candidates: &[Candidate]) -> bool {
         self.consider(Vec::new(), false);
         self.consider(self.alike(candidates, Inputs::All, RowsOf::All), true);
-        let copies = views::copyable(self.graph, self.aliases, self.lowering);
         let mut alternatives: Vec<Vec<Choice>> = candidates.iter().map(Candidate::all).collect();
-        let alone = copies.into_iter().chain(takeovers(self.graph, self.lowering));
-        alternatives.extend(alone.map(|choice| vec![choice]));
+        let alone = self.copyable.iter().chain(&self.takeovers);
+        alternatives.extend(alone.map(|choice| vec![choice.clone()]));
         let all = alternatives.iter().map(|choices| choices.len() + 1);
         let all = all.fold(self.graph.nodes().len(), usize::saturating_mul);
         if all > MOST_NODES {
@@ -219,8 +229,7 @@ impl Search<'_, '_> {
 
     /// The best so far, and as many choices as possible, with all outputs that can take over rows.
     fn take_over(&mut self, candidates: &[Candidate]) {
-        let takeovers = takeovers(self.graph, self.lowering);
-        if takeovers.is_empty() {
+        if self.takeovers.is_empty() {
             return;
         }
         for rows in [None, Some(RowsOf::All), Some(RowsOf::Outside)] {
@@ -229,14 +238,14 @@ impl Search<'_, '_> {
             if (self.pulse)().is_break() {
                 return;
             }
-            let harmless = self.harmless(&base, &takeovers);
+            let harmless = self.harmless(&base);
             self.consider([base, harmless].concat(), false);
         }
     }
 
     /// Those of these that can be taken with some choices, and destroy nothing.
-    fn harmless(&self, base: &[Choice], takeovers: &[Choice]) -> Vec<Choice> {
-        let mut kept = takeovers.to_vec();
+    fn harmless(&self, base: &[Choice]) -> Vec<Choice> {
+        let mut kept = self.takeovers.clone();
         loop {
             let mut layouts = Layouts::of(self.graph, self.aliases);
             let taken = layouts.take_all(&[base, &kept].concat());

@@ -82,7 +82,9 @@ impl Aliases {
     pub(crate) fn share_bytes(&self, graph: &Graph, a: ValueId, b: ValueId) -> bool {
         let bytes = |value: ValueId| graph.value(value).native_size().known().unwrap_or(0);
         let hull = |value: ValueId| self.resolve(value).hull(bytes(value));
-        let spans = |value: ValueId| self.resolve(value).layout().spans(Span::new(0, bytes(value)));
+        let spans = |value: ValueId| -> Vec<Span> {
+            self.resolve(value).layout().spans(Span::new(0, bytes(value))).collect()
+        };
         let same_root = self.resolve(a).root == self.resolve(b).root;
         same_root && hull(a).meets(hull(b)) && meet(&spans(a), &spans(b))
     }

@@ -1,12 +1,12 @@
 //! The way to make a graph: values first, then nodes on them, and a check of the whole at the end.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use plimsoll::{Execution, Role, Storage, ValueId};
 
 use super::check::check;
 use super::error::{GraphError, NodeFault, ValueFault};
+use super::name_index::NameIndex;
 use super::{Graph, Node, NodeId, Value};
 use crate::dtype::Dtype;
 use crate::op::Op;
@@ -31,8 +31,8 @@ pub struct GraphBuilder {
     nodes: Vec<Node>,
     outputs: Vec<ValueId>,
     execution: Execution,
-    value_names: HashMap<String, ValueId>,
-    node_names: HashSet<String>,
+    value_names: NameIndex,
+    node_names: NameIndex,
 }
 
 impl Default for GraphBuilder {
@@ -42,8 +42,8 @@ impl Default for GraphBuilder {
             nodes: Vec::new(),
             outputs: Vec::new(),
             execution: Execution::InOrder,
-            value_names: HashMap::new(),
-            node_names: HashSet::new(),
+            value_names: NameIndex::default(),
+            node_names: NameIndex::default(),
         }
     }
 }
@@ -56,8 +56,8 @@ impl From<&Graph> for GraphBuilder {
             nodes: graph.nodes.to_vec(),
             outputs: graph.outputs.clone(),
             execution: graph.execution,
-            value_names: HashMap::clone(&graph.names),
-            node_names: graph.nodes.iter().map(|node| node.name.clone()).collect(),
+            value_names: NameIndex::clone(&graph.names),
+            node_names: node_names(&graph.nodes),
         }
     }
 }
@@ -80,10 +80,9 @@ impl GraphBuilder {
             return Err(GraphError::value("", ValueFault::NoName));
         }
         let id = ValueId::new(self.values.len());
-        if self.value_names.contains_key(&value.name) {
+        if !self.value_names.insert(id.index(), &value.name, |at| &self.values[at].name) {
             return Err(GraphError::value(&value.name, ValueFault::Duplicate));
         }
-        self.value_names.insert(value.name.clone(), id);
         self.values.push(value);
         Ok(id)
     }
@@ -147,7 +146,7 @@ impl GraphBuilder {
         if node.name.is_empty() {
             return Err(GraphError::node("", NodeFault::NoName));
         }
-        if !self.node_names.insert(node.name.clone()) {
+        if !self.node_names.insert(self.nodes.len(), &node.name, |at| &self.nodes[at].name) {
             return Err(GraphError::node(&node.name, NodeFault::Duplicate));
         }
         self.nodes.push(node);
@@ -183,7 +182,7 @@ impl GraphBuilder {
     ) -> Result<Vec<Option<ValueId>>, GraphError> {
         let find = |name: &S| match name.as_ref() {
             "" => Ok(None),
-            name => self.value_names.get(name).copied().map(Some).ok_or_else(|| {
+            name => self.value_by_name(name).map(Some).ok_or_else(|| {
                 GraphError::node(node, NodeFault::UnknownValue { what: name.to_owned() })
             }),
         };
@@ -193,7 +192,7 @@ impl GraphBuilder {
     /// The value of that name.
     #[must_use]
     pub fn value_by_name(&self, name: &str) -> Option<ValueId> {
-        self.value_names.get(name).copied()
+        self.value_names.find(name, |at| &self.values[at].name).map(ValueId::new)
     }
 
     /// Checks the graph.
@@ -201,12 +200,10 @@ impl GraphBuilder {
         self.values.shrink_to_fit();
         self.nodes.shrink_to_fit();
         let mut names = self.value_names;
-        for (index, value) in self.values.iter().enumerate() {
-            // A name may have been changed since the value was added.
-            if names.get(&value.name) != Some(&ValueId::new(index)) {
-                names = renamed(&self.values)?;
-                break;
-            }
+        let name = |at: usize| self.values[at].name.as_str();
+        // A name may have been changed since the value was added.
+        if (0..self.values.len()).any(|at| names.find(name(at), name) != Some(at)) {
+            names = renamed(&self.values)?;
         }
         let producers = vec![None; self.values.len()];
         let graph = Graph {
@@ -221,10 +218,18 @@ impl GraphBuilder {
     }
 }
 
-fn renamed(values: &[Value]) -> Result<HashMap<String, ValueId>, GraphError> {
-    let mut names = HashMap::new();
+fn node_names(nodes: &[Node]) -> NameIndex {
+    let mut names = NameIndex::default();
+    for (index, node) in nodes.iter().enumerate() {
+        names.insert(index, &node.name, |at| &nodes[at].name);
+    }
+    names
+}
+
+fn renamed(values: &[Value]) -> Result<NameIndex, GraphError> {
+    let mut names = NameIndex::default();
     for (index, value) in values.iter().enumerate() {
-        if names.insert(value.name.clone(), ValueId::new(index)).is_some() {
+        if !names.insert(index, &value.name, |at| &values[at].name) {
             return Err(GraphError::value(&value.name, ValueFault::Duplicate));
         }
     }

@@ -12,13 +12,13 @@ mod error;
 mod flow;
 mod fold;
 mod kernels;
+mod name_index;
 mod node;
 mod order;
 mod parts;
 mod resolved;
 mod value;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use alias::{Alias, Aliases};
@@ -27,6 +27,7 @@ pub use error::{GraphError, NodeFault, ValueFault};
 pub(crate) use flow::{Flow, cycle_error};
 pub(crate) use fold::{Folds, read_through};
 pub use kernels::{BadSelector, Kernels, Preset, Selector, no_reuse, selected_nodes};
+use name_index::NameIndex;
 pub use node::{End, Node, NodeId, Window};
 pub use order::{OrderError, order_by_names, topological_order};
 pub(crate) use order::{check_order, order_of, waits_of};
@@ -44,7 +45,7 @@ pub struct Graph {
     nodes: Arc<Vec<Node>>,
     outputs: Vec<ValueId>,
     execution: Execution,
-    names: Arc<HashMap<String, ValueId>>,
+    names: Arc<NameIndex>,
     producers: Vec<Option<NodeId>>,
 }
 
@@ -98,7 +99,7 @@ impl Graph {
     /// The value of that name.
     #[must_use]
     pub fn value_by_name(&self, name: &str) -> Option<ValueId> {
-        self.names.get(name).copied()
+        self.names.find(name, |at| &self.values[at].name).map(ValueId::new)
     }
 
     /// The node of that name, found in linear time.

@@ -99,7 +99,7 @@ pub fn fuzz_seeds() -> Vec<(&'static str, Vec<u8>)> {
     for which in 0..60 {
         let program = fuzzed_program(which);
         let mut options = Options::inference().with_align(1);
-        options.shared = Some(lent(&program));
+        options.shared = Some(imported(&program));
         let planned = plan(&program, &options).map(|plan| plan.plan().clone());
         let plan = planned.unwrap_or_else(|_| unshared_plan(&program, 1));
         let json = write_plan(&program, &plan, Recorded::new(), Recorded::new());
@@ -131,7 +131,7 @@ pub fn assert_plans_are_right(graph: &Graph) {
     ] {
         let lowering = LoweringOptions { kernels: Kernels::new(preset), ..Default::default() };
         let Ok(program) = ScheduledGraph::new(graph, &lowering) else { return };
-        options.shared = Some(lent(&program));
+        options.shared = Some(imported(&program));
         options.pack.work = Some(20_000);
         let Some(arena) = planned_arena(&program, &options) else { continue };
         if graph.nodes().len() <= MOST_ORDERED {
@@ -142,7 +142,7 @@ pub fn assert_plans_are_right(graph: &Graph) {
 }
 
 /// Places for values that another plan lends: one behind the other, at multiples of 512.
-fn lent(program: &dyn Program) -> SharedLayout {
+fn imported(program: &dyn Program) -> SharedLayout {
     let mut layout = SharedLayout::default();
     let mut end: u64 = 0;
     for value in (0..program.values()).map(ValueId::new) {

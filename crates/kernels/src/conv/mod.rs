@@ -11,15 +11,17 @@
 //! - **Depthwise** ones, with a window of one or two dims and strides of 1 or 2, run over bands of padded rows.
 
 mod columns;
+mod depthwise;
 
 use core::ops::Range;
 
 use crate::Level;
-use crate::band::{self, Band, Taps};
+use crate::band::Band;
+use crate::chain::Rows;
 use crate::epilogue::{Epilogue, Residual};
-use crate::gemm::finish::{Finish, left_over};
+use crate::gemm::finish::Finish;
 use crate::gemm::pack::{panel_b, panel_count};
-use crate::gemm::tile::{Block, PanelsA, PanelsB};
+use crate::gemm::tile::{Block, Far, PanelsA, PanelsB};
 use crate::gemm::{Blocks, LINE, Matrix, Shape, aligned, gemm_scratch, pack_a, packed_a_len};
 use crate::window::Window;
 
@@ -117,6 +119,9 @@ pub fn conv(
 ) {
     let (len, rows) = (conv.window.output_len(), conv.rows());
     check(level, conv, operands, &planes, y.len(), scratch.len());
+    if is_depthwise(conv) {
+        return depthwise(level, conv, operands, planes, y, aligned(scratch));
+    }
     let mut rest = y;
     let mut first = planes.start;
     while first < planes.end && len > 0 {
@@ -172,6 +177,32 @@ fn is_depthwise(conv: &Conv) -> bool {
     conv.groups == conv.in_channels && Band::is_for(&conv.window)
 }
 
+fn depthwise(
+    level: Level,
+    conv: &Conv,
+    operands: &Operands<'_>,
+    planes: Range<usize>,
+    y: &mut [f32],
+    scratch: &mut [f32],
+) {
+    let weights = match operands.weights {
+        Weights::Plain(weights) => weights,
+        Weights::Packed(_) => unreachable!("depthwise weights are never packed"),
+    };
+    level.run(depthwise::Depthwise {
+        level,
+        window: &conv.window,
+        epilogue: &operands.epilogue,
+        x: operands.x,
+        weights,
+        channels: conv.out_channels,
+        multiplier: conv.rows(),
+        planes,
+        y,
+        scratch,
+    });
+}
+
 /// Some output channels of one group of one element of the batch.
 struct Part<'a> {
     level: Level,
@@ -185,13 +216,15 @@ struct Part<'a> {
 
 impl Part<'_> {
     fn run(&self, y: &mut [f32], scratch: &mut [f32]) {
-        if is_depthwise(self.conv) {
-            self.depthwise(y, scratch);
-        } else {
-            self.product(y, scratch);
-        }
-        let Some(activation) = left_over(self.operands.epilogue.activation) else { return };
-        activation.apply(self.level, y);
+        self.product(y, scratch);
+    }
+
+    /// What is left to do for outputs that are stored: some columns of some rows of the group.
+    fn finish_stored(&self, rows: &Range<usize>, columns: &Range<usize>, y: &mut [f32]) {
+        let n = self.conv.window.output_len();
+        let first = (self.group * self.conv.rows() + rows.start) * n + columns.start;
+        let rows = Rows { count: rows.len(), len: columns.len(), stride: n, first, step: n };
+        self.operands.epilogue.finish(self.level, rows, y);
     }
 
     /// The group's input.
@@ -206,25 +239,11 @@ impl Part<'_> {
         Finish::new(&self.operands.epilogue, (group * rows + row, self.group * rows + row), 0)
     }
 
-    fn depthwise(&self, y: &mut [f32], scratch: &mut [f32]) {
-        let window = &self.conv.window;
-        let weights = match self.operands.weights {
-            Weights::Plain(weights) => weights,
-            Weights::Packed(_) => unreachable!("depthwise weights are never packed"),
-        };
-        let len = window.kernel_len();
-        let first = self.group % self.conv.groups * self.conv.rows();
-        for (row, y) in self.rows.clone().zip(y.chunks_exact_mut(window.output_len())) {
-            let taps = Taps::Weighted(&weights[(first + row) * len..][..len]);
-            band::plane(self.level, window, taps, self.x(), self.finish(row), y, scratch);
-        }
-    }
-
     /// The group as a product of its weights with what the window sees, packed block by block.
     fn product(&self, y: &mut [f32], scratch: &mut [f32]) {
         let shape = self.conv.product();
         let whole = self.operands.epilogue.residual == Residual::InPlace;
-        let blocks = Blocks::new(self.level, shape, whole);
+        let blocks = Blocks::new(self.level, shape, whole, false);
         let for_weights = match self.operands.weights {
             Weights::Packed(_) => 0,
             Weights::Plain(_) => shape.m * shape.k,
@@ -281,17 +300,22 @@ impl Part<'_> {
             if rows.is_empty() {
                 continue;
             }
+            let at = (rows.start - self.rows.start) * n + columns.start;
             self.level.run(Block {
                 a,
                 panels,
                 b,
-                c: &mut y[(rows.start - self.rows.start) * n + columns.start..],
-                rows,
+                far: Far::A,
+                c: &mut y[at..],
+                rows: rows.clone(),
                 stride: n,
                 columns: columns.len(),
                 first: k.start == 0,
                 finish: (k.end == depth).then(|| self.finish(0).at_column(columns.start)),
             });
+            if k.end == depth {
+                self.finish_stored(&rows, columns, &mut y[at..]);
+            }
         }
     }
 
@@ -312,9 +336,10 @@ impl Part<'_> {
             let part = column..columns.end.min(column + width);
             if window.is_pointwise() {
                 let x = Matrix::rows(self.x(), window.input_len());
-                panel_b(x, k.clone(), part, width, panel);
+                panel_b(self.level, x, k.clone(), part, width, panel);
             } else {
-                columns::pack(window, self.x(), k.clone(), part, width, panel);
+                let (x, k) = (self.x(), k.clone());
+                self.level.run(columns::Panel { window, x, k, outputs: part, width, out: panel });
             }
             column += width;
         }

@@ -3,7 +3,6 @@
 use core::ops::Range;
 
 use super::tile::load_at;
-use crate::activation::Activation;
 use crate::epilogue::{Bias, Epilogue, Residual};
 use crate::simd::Simd;
 
@@ -20,10 +19,26 @@ pub(crate) struct Finish<'a> {
     columns: usize,
 }
 
+/// An epilogue of one row without branches: a bias and a clamp, each of which may change nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct Line<S: Simd> {
+    bias: S::V,
+    min: S::V,
+    max: S::V,
+}
+
+impl<S: Simd> Line<S> {
+    /// The same bits as [`Finish::end`].
+    #[inline(always)]
+    pub(crate) fn end(&self, simd: S, sum: S::V) -> S::V {
+        simd.min(self.max, simd.max(self.min, simd.add(sum, self.bias)))
+    }
+}
+
 impl<'a> Finish<'a> {
     /// Of an epilogue; the block's first row is row `rows.0` of the bias and row `rows.1` of the residual.
     pub(crate) fn new(epilogue: &Epilogue<'a>, rows: (usize, usize), columns: usize) -> Finish<'a> {
-        let Epilogue { alpha, beta, bias, residual, activation } = *epilogue;
+        let Epilogue { alpha, beta, bias, residual, activation, .. } = *epilogue;
         Finish { alpha, beta, bias, residual, clamp: activation.as_clamp(), rows, columns }
     }
 
@@ -87,6 +102,42 @@ impl<'a> Finish<'a> {
         }
     }
 
+    /// The same for one row of outputs, if nothing but a number is added and nothing scaled.
+    #[inline(always)]
+    pub(crate) fn as_line<S: Simd>(&self, simd: S) -> Option<Line<S>> {
+        let is_plain = self.alpha.to_bits() == 1f32.to_bits() && self.residual == Residual::None;
+        let bias = match self.bias {
+            _ if !is_plain => return None,
+            Bias::Column(_) => return None,
+            // Adding this zero changes nothing, not even the sign of another zero.
+            Bias::None => -0.0,
+            Bias::Scalar(x) => self.beta * x,
+            Bias::Row(x) => self.beta * x[self.rows.0],
+        };
+        let (min, max) = self.clamp.unwrap_or((f32::NEG_INFINITY, f32::INFINITY));
+        Some(Line { bias: simd.splat(bias), min: simd.splat(min), max: simd.splat(max) })
+    }
+
+    /// All of it, for one row of vectors of which `before` is in the output.
+    #[inline(always)]
+    pub(crate) fn end<S: Simd, const W: usize>(
+        &self,
+        simd: S,
+        columns: Range<usize>,
+        sums: &mut [[S::V; W]; 1],
+        before: &[f32],
+    ) {
+        self.apply(simd, 0, &columns, sums);
+        if self.in_place() {
+            let mut residual = [[simd.splat(0.0); W]];
+            for w in 0..W {
+                residual[0][w] = load_at(simd, before, w);
+            }
+            self.add_residual(simd, &residual, sums);
+        }
+        self.clamp(simd, sums);
+    }
+
     /// Adds the residual, `beta` times.
     #[inline(always)]
     pub(crate) fn add_residual<S: Simd, const R: usize, const W: usize>(
@@ -122,10 +173,4 @@ fn each<V: Copy, const R: usize, const W: usize>(sums: &mut [[V; W]; R], f: impl
             *sum = f(*sum);
         }
     }
-}
-
-/// The activation that is still to do once the blocks are stored.
-pub(crate) fn left_over(activation: Activation) -> Option<Activation> {
-    let is_done = activation == Activation::None || activation.as_clamp().is_some();
-    (!is_done).then_some(activation)
 }

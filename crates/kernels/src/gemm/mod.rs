@@ -12,11 +12,12 @@ pub(crate) mod tile;
 
 use core::ops::Range;
 
-use self::finish::{Finish, left_over};
+use self::finish::Finish;
 use self::row::Row;
-use self::tile::{Block, PanelsA, PanelsB};
+use self::tile::{Block, Far, PanelsA, PanelsB};
 use crate::Level;
-use crate::epilogue::{Epilogue, Residual};
+use crate::chain::{Rows, Then};
+use crate::epilogue::{Bias, Epilogue, Residual};
 
 /// The dims of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +115,7 @@ pub fn pack_b(level: Level, k: usize, n: usize, b: Matrix<'_>, out: &mut [f32]) 
     assert_eq!(out.len(), packed_b_len(level, k, n), "length of packed B");
     let (_, width) = level.tile();
     for (at, out) in out.chunks_exact_mut((k * width).max(1)).enumerate() {
-        pack::panel_b(b, 0..k, at * width..n.min((at + 1) * width), width, out);
+        pack::panel_b(level, b, 0..k, at * width..n.min((at + 1) * width), width, out);
     }
 }
 
@@ -131,14 +132,18 @@ const BLOCK: usize = 64 * 1024;
 /// The most `k` in a block: a panel of `B` then stays in the first cache.
 const BLOCK_K: usize = 256;
 
+/// The most columns of a strip of outputs, a multiple of those of any tile.
+const STRIP: usize = 256;
+
 impl Blocks {
-    /// `whole` keeps all of `k` in one block.
-    pub(crate) fn new(level: Level, shape: Shape, whole: bool) -> Blocks {
+    /// `whole` keeps all of `k` in one block. Where `B` is packed, a block has all columns, so that `A` is packed once.
+    pub(crate) fn new(level: Level, shape: Shape, whole: bool, packed_b: bool) -> Blocks {
         let (rows, width) = level.tile();
         let k = if whole { shape.k } else { shape.k.div_ceil(shape.k.div_ceil(BLOCK_K).max(1)) };
         let fitting = |size: usize| (BLOCK / (size * k.max(1))).max(1);
         let panels = fitting(rows).min(pack::panel_count(shape.m, rows)).max(1);
-        let columns = fitting(width).min(shape.n.div_ceil(width)).max(1) * width;
+        let all = shape.n.div_ceil(width).max(1);
+        let columns = if packed_b { all } else { fitting(width).min(all) } * width;
         Blocks { panels, columns, k }
     }
 }
@@ -147,7 +152,7 @@ impl Blocks {
 #[must_use]
 pub fn gemm_scratch(level: Level, shape: Shape, packed_a: bool, packed_b: bool) -> usize {
     let need = |whole| {
-        let blocks = Blocks::new(level, shape, whole);
+        let blocks = Blocks::new(level, shape, whole, packed_b);
         let a = if packed_a { 0 } else { blocks.panels * level.tile().0 * blocks.k };
         let b = if packed_b { 0 } else { blocks.columns * blocks.k };
         a + b
@@ -183,12 +188,13 @@ pub fn gemm(
     {
         let finish = Finish::new(&product.epilogue, (0, 0), 0);
         level.run(Row { a, b, k, c: &mut c[..n], finish });
-        if let Some(activation) = left_over(product.epilogue.activation) {
-            activation.apply(level, &mut c[..n]);
-        }
+        let row = Rows { count: 1, len: n, stride: n, first: 0, step: n };
+        product.epilogue.finish(level, row, c);
         return;
     }
-    let blocks = Blocks::new(level, product.shape, product.epilogue.residual == Residual::InPlace);
+    let whole = product.epilogue.residual == Residual::InPlace;
+    let packed_b = matches!(product.b, Operand::Packed(_));
+    let blocks = Blocks::new(level, product.shape, whole, packed_b);
     let walk = Walk { level, product, blocks };
     let scratch = aligned(scratch);
     for column in (0..n).step_by(blocks.columns) {
@@ -229,21 +235,31 @@ impl Walk<'_> {
             let (a, panels) = self.panels_a(panels, &rows, &k, for_a);
             // Rows count from the first one of the panels that there are.
             let first_row = if a.rows == m { 0 } else { rows.start };
-            let finish = Finish::new(&self.product.epilogue, (first_row, first_row), columns.start);
-            let block = Block {
-                a,
-                panels,
-                b,
-                rows: rows.start - first_row..rows.end - first_row,
-                c: &mut c[rows.start * stride + columns.start..],
-                stride,
-                columns: columns.len(),
-                first: k.start == 0,
-                finish: (k.end == depth).then_some(finish),
-            };
-            self.level.run(block);
-            self.activate(&rows, columns, k.end == depth, c, stride);
+            for strip in columns.clone().step_by(self.strip()) {
+                let strip = strip..columns.end.min(strip + self.strip());
+                let finish =
+                    Finish::new(&self.product.epilogue, (first_row, first_row), strip.start);
+                self.level.run(Block {
+                    a,
+                    panels: panels.clone(),
+                    b: b.from_column(strip.start - columns.start, self.level.tile().1),
+                    far: if matches!(self.product.b, Operand::Packed(_)) { Far::B } else { Far::A },
+                    rows: rows.start - first_row..rows.end - first_row,
+                    c: &mut c[rows.start * stride + strip.start..],
+                    stride,
+                    columns: strip.len(),
+                    first: k.start == 0,
+                    finish: (k.end == depth).then_some(finish),
+                });
+                self.activate(&rows, &strip, k.end == depth, c, stride);
+            }
         }
+    }
+
+    /// How many columns are multiplied before what is left of the epilogue is done: so few that they are still in the
+    /// cache.
+    fn strip(&self) -> usize {
+        self.blocks.columns.min(STRIP)
     }
 
     fn scratch_of_b(&self, k: &Range<usize>) -> usize {
@@ -269,13 +285,8 @@ impl Walk<'_> {
             Operand::Plain(b) => {
                 let panels = scratch.chunks_exact_mut((width * k.len()).max(1));
                 for (column, panel) in columns.clone().step_by(width).zip(panels) {
-                    pack::panel_b(
-                        b,
-                        k.clone(),
-                        column..columns.end.min(column + width),
-                        width,
-                        panel,
-                    );
+                    let part = column..columns.end.min(column + width);
+                    pack::panel_b(self.level, b, k.clone(), part, width, panel);
                 }
                 PanelsB { data: scratch, stride: width * k.len(), row: width, k: (0, k.len()) }
             }
@@ -329,17 +340,68 @@ impl Walk<'_> {
         c: &mut [f32],
         stride: usize,
     ) {
-        let Some(activation) = left_over(self.product.epilogue.activation).filter(|_| is_last)
-        else {
+        if !is_last {
             return;
-        };
-        for row in rows.clone() {
-            activation.apply(self.level, &mut c[row * stride + columns.start..][..columns.len()]);
         }
+        let (n, Range { start, end }) = (self.product.shape.n, rows.clone());
+        let first = start * n + columns.start;
+        let rows = Rows { count: end - start, len: columns.len(), stride, first, step: n };
+        let c = &mut c[start * stride + columns.start..];
+        self.product.epilogue.finish(self.level, rows, c);
     }
 }
 
-impl Product<'_> {
+impl<'a> Product<'a> {
+    /// Whether some of its rows are a product of their own: `A` is not packed.
+    #[must_use]
+    pub fn can_split_rows(&self) -> bool {
+        matches!(self.a, Operand::Plain(_))
+    }
+
+    /// These rows alone.
+    #[must_use]
+    pub fn of_rows(&self, rows: Range<usize>) -> Product<'a> {
+        if rows.len() == self.shape.m {
+            return *self;
+        }
+        let Operand::Plain(a) = self.a else { panic!("rows of a packed factor") };
+        let a = Operand::Plain(Matrix { data: &a.data[rows.start * a.row_stride..], ..a });
+        let (shape, n) = (Shape { m: rows.len(), ..self.shape }, self.shape.n);
+        let mut epilogue = self.epilogue;
+        if let Bias::Row(bias) = epilogue.bias {
+            epilogue.bias = Bias::Row(&bias[rows.clone()]);
+        }
+        if let Residual::Rows { data, stride } = epilogue.residual {
+            epilogue.residual = Residual::Rows { data: &data[rows.start * stride..], stride };
+        }
+        epilogue.then =
+            epilogue.then.map(|then| Then { first: then.first + rows.start * n, ..then });
+        Product { shape, a, epilogue, ..*self }
+    }
+
+    /// Whether some columns of its only row are a product of their own: rows of `B` are contiguous.
+    #[must_use]
+    pub fn can_split_columns(&self) -> bool {
+        self.shape.m == 1 && matches!(self.b, Operand::Plain(b) if b.column_stride == 1)
+    }
+
+    /// These columns of its only row.
+    #[must_use]
+    pub fn of_columns(&self, columns: Range<usize>) -> Product<'a> {
+        let Operand::Plain(b) = self.b else { panic!("columns of a packed factor") };
+        let b = Operand::Plain(Matrix { data: &b.data[columns.start..], ..b });
+        let mut epilogue = self.epilogue;
+        if let Bias::Column(bias) = epilogue.bias {
+            epilogue.bias = Bias::Column(&bias[columns.clone()]);
+        }
+        if let Residual::Rows { data, stride } = epilogue.residual {
+            epilogue.residual = Residual::Rows { data: &data[columns.start..], stride };
+        }
+        let first = columns.start;
+        epilogue.then = epilogue.then.map(|then| Then { first: then.first + first, ..then });
+        Product { shape: Shape { n: columns.len(), ..self.shape }, b, epilogue, ..*self }
+    }
+
     fn check(&self, level: Level, scratch: usize) {
         let Shape { m, n, k } = self.shape;
         let is_packed = |operand| matches!(operand, Operand::Packed(_));

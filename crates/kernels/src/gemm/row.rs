@@ -1,7 +1,8 @@
 //! One row times a matrix that is not packed.
 //!
-//! Packing reads the matrix once and writes it; a single row reads it once and is done. Some vectors of outputs at a
-//! time stay in registers over all of `k`, so that each is the same chain as in a tile.
+//! Packing reads the matrix once and writes it; a single row reads it once and is done, as fast as memory gives it. Eight rows
+//! of the matrix at a time are read from left to right, which is how memory is fastest; what has been summed up
+//! so far waits in the output. So each output is the same chain as in a tile.
 
 use super::Matrix;
 use super::finish::Finish;
@@ -19,57 +20,81 @@ pub(super) struct Row<'a> {
     pub(super) finish: Finish<'a>,
 }
 
+/// How many rows of the matrix are read side by side.
+const ROWS: usize = 8;
+
 impl Kernel for Row<'_> {
     #[inline(always)]
     fn run<S: Simd>(mut self, simd: S) {
-        let mut column = 0;
-        while column + 8 * S::LANES <= self.c.len() {
-            self.vectors::<S, 8>(simd, column);
-            column += 8 * S::LANES;
+        // What is in the output is needed, and must not be overwritten with sums: all of `k` at once.
+        if self.finish.in_place() || self.k <= ROWS {
+            return self.columns(simd);
         }
-        while column < self.c.len() {
-            self.vectors::<S, 1>(simd, column);
-            column += S::LANES;
+        let whole = self.k / ROWS * ROWS;
+        for k in (0..whole).step_by(ROWS) {
+            self.rows::<S, ROWS>(simd, k);
+        }
+        for k in whole..self.k {
+            self.rows::<S, 1>(simd, k);
+        }
+        let len = self.c.len();
+        for column in (0..len).step_by(S::LANES) {
+            let end = len.min(column + S::LANES);
+            let mut sums = [[load_at(simd, &self.c[column..end], 0)]];
+            self.finish.end(simd, column..end, &mut sums, &[]);
+            store_at(simd, sums[0][0], &mut self.c[column..end], 0);
         }
     }
 }
 
 impl Row<'_> {
-    /// `T` vectors of outputs from that column on; the last one may end beyond the row.
     #[inline(always)]
-    fn vectors<S: Simd, const T: usize>(&mut self, simd: S, column: usize) {
-        let end = self.c.len().min(column + T * S::LANES);
-        let mut sums = [[simd.splat(0.0); T]];
-        let rows = self.b.data[column..].chunks(self.b.row_stride.max(1));
-        let factors = self.a.data.iter().step_by(self.a.column_stride.max(1));
-        let rows = factors.zip(rows).take(self.k);
-        if end - column == T * S::LANES {
-            for (a, b) in rows {
-                let (a, b) = (simd.splat(*a), &b[..T * S::LANES]);
-                for t in 0..T {
-                    sums[0][t] = simd.mul_add(a, simd.load(&b[t * S::LANES..]), sums[0][t]);
-                }
-            }
-        } else {
-            for (a, b) in rows {
-                let (a, b) = (simd.splat(*a), &b[..end - column]);
-                for t in 0..T {
-                    sums[0][t] = simd.mul_add(a, load_at(simd, b, t), sums[0][t]);
-                }
-            }
+    fn factor(&self, k: usize) -> f32 {
+        self.a.data[k * self.a.column_stride]
+    }
+
+    /// Adds the products with `R` rows of the matrix to what is in the output; the first ones to zero.
+    #[inline(always)]
+    fn rows<S: Simd, const R: usize>(&mut self, simd: S, first: usize) {
+        let len = self.c.len();
+        let (mut factors, mut rows) = ([simd.splat(0.0); R], [&[][..]; R]);
+        for r in 0..R {
+            factors[r] = simd.splat(self.factor(first + r));
+            rows[r] = &self.b.data[(first + r) * self.b.row_stride..][..len];
         }
-        let c = &mut self.c[column..end];
-        self.finish.apply(simd, 0, &(column..end), &mut sums);
-        if self.finish.in_place() {
-            let mut before = [[simd.splat(0.0); T]];
-            for t in 0..T {
-                before[0][t] = load_at(simd, c, t);
+        let whole = len / S::LANES * S::LANES;
+        for column in (0..whole).step_by(S::LANES) {
+            let c = &mut self.c[column..column + S::LANES];
+            let mut sum = if first == 0 { simd.splat(0.0) } else { simd.load(c) };
+            for r in 0..R {
+                sum = simd.mul_add(factors[r], simd.load(&rows[r][column..]), sum);
             }
-            self.finish.add_residual(simd, &before, &mut sums);
+            simd.store(sum, c);
         }
-        self.finish.clamp(simd, &mut sums);
-        for t in 0..T {
-            store_at(simd, sums[0][t], c, t);
+        if whole < len {
+            let c = &mut self.c[whole..];
+            let mut sum = if first == 0 { simd.splat(0.0) } else { load_at(simd, c, 0) };
+            for r in 0..R {
+                sum = simd.mul_add(factors[r], load_at(simd, &rows[r][whole..], 0), sum);
+            }
+            store_at(simd, sum, c, 0);
+        }
+    }
+
+    /// One vector of outputs after the other, each over all of `k`.
+    #[inline(always)]
+    fn columns<S: Simd>(&mut self, simd: S) {
+        let len = self.c.len();
+        for column in (0..len).step_by(S::LANES) {
+            let columns = column..len.min(column + S::LANES);
+            let mut sums = [[simd.splat(0.0)]];
+            for k in 0..self.k {
+                let row = &self.b.data[k * self.b.row_stride..][columns.clone()];
+                let factor = simd.splat(self.factor(k));
+                sums[0][0] = simd.mul_add(factor, load_at(simd, row, 0), sums[0][0]);
+            }
+            self.finish.end(simd, columns.clone(), &mut sums, &self.c[columns.clone()]);
+            store_at(simd, sums[0][0], &mut self.c[columns], 0);
         }
     }
 }

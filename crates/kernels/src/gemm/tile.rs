@@ -6,6 +6,7 @@
 
 use core::ops::Range;
 
+use super::LINE;
 use super::finish::Finish;
 use crate::simd::{Kernel, Simd};
 
@@ -50,11 +51,27 @@ pub(crate) struct PanelsB<'a> {
     pub(crate) k: (usize, usize),
 }
 
+impl PanelsB<'_> {
+    /// The same from a column on with which a panel begins; a panel has `width` columns.
+    pub(crate) fn from_column(self, column: usize, width: usize) -> Self {
+        PanelsB { data: &self.data[column / width * self.stride..], ..self }
+    }
+}
+
+/// Which factor of a block is not in the cache yet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Far {
+    A,
+    B,
+}
+
 /// A block of `C`: the rows of some panels of `A`, the columns of some panels of `B`.
 pub(crate) struct Block<'a> {
     pub(crate) a: PanelsA<'a>,
     /// Which panels of `A`.
     pub(crate) panels: Range<usize>,
+    /// Which factor has to come from far.
+    pub(crate) far: Far,
     pub(crate) b: PanelsB<'a>,
     /// The rows that `c` has, of those of all panels of `A`: others are computed and dropped.
     pub(crate) rows: Range<usize>,
@@ -83,7 +100,8 @@ impl Kernel for Block<'_> {
             for at in self.panels.clone() {
                 let rows = self.a.rows_of(at);
                 let a = self.a.panel(&rows);
-                let tile = Tile { rows, columns: column..end };
+                let next = self.next(panel, at);
+                let tile = Tile { rows, columns: column..end, next };
                 if end - column > S::LANES {
                     self.tile_of::<S, 2>(simd, &tile, a, b);
                 } else {
@@ -95,9 +113,11 @@ impl Kernel for Block<'_> {
 }
 
 /// Rows, as those of all panels of `A`, and columns of a tile.
-struct Tile {
+struct Tile<'a> {
     rows: Range<usize>,
     columns: Range<usize>,
+    /// What is asked for meanwhile, and how many elements for each `k`.
+    next: (&'a [f32], usize),
 }
 
 /// Calls the tile of as many rows as there are.
@@ -110,9 +130,24 @@ macro_rules! by_rows {
     };
 }
 
-impl Block<'_> {
+impl<'a> Block<'a> {
+    /// What is asked for while panel `at` of `A` is multiplied with panel `panel` of `B`: the next panel of `A`, or a part
+    /// of the next panel of `B`.
     #[inline(always)]
-    fn tile_of<S: Simd, const W: usize>(&mut self, simd: S, tile: &Tile, a: &[f32], b: &[f32]) {
+    fn next(&self, panel: usize, at: usize) -> (&'a [f32], usize) {
+        if self.far == Far::A {
+            let rows = self.a.rows_of((at + 1).min(self.panels.end - 1));
+            return (self.a.panel(&rows), rows.len());
+        }
+        let (first, last) = self.b.k;
+        let step = self.b.row.div_ceil(self.panels.len()).min(LINE);
+        let part = (at - self.panels.start) * (last - first) * step;
+        let begin = (panel + 1) * self.b.stride + first * self.b.row + part;
+        (self.b.data.get(begin..).unwrap_or(&[]), step)
+    }
+
+    #[inline(always)]
+    fn tile_of<S: Simd, const W: usize>(&mut self, simd: S, tile: &Tile<'_>, a: &[f32], b: &[f32]) {
         by_rows!(self, simd, tile, a, b, [1 2 3 4 5 6 7 8 9 10 11 12]);
     }
 
@@ -120,7 +155,7 @@ impl Block<'_> {
     fn tile<S: Simd, const R: usize, const W: usize>(
         &mut self,
         simd: S,
-        tile: &Tile,
+        tile: &Tile<'_>,
         a: &[f32],
         b: &[f32],
     ) {
@@ -128,7 +163,7 @@ impl Block<'_> {
         if !self.first {
             self.load(simd, tile, &mut sums);
         }
-        multiply(simd, a, b, self.b.row, &mut sums);
+        multiply(simd, a, b, (self.b.row, tile.next), &mut sums);
         if let Some(finish) = &self.finish {
             finish.apply(simd, tile.rows.start, &tile.columns, &mut sums);
             if finish.in_place() {
@@ -143,7 +178,7 @@ impl Block<'_> {
 
     /// Where row `row` of a tile is in `c`, if it is there.
     #[inline(always)]
-    fn place(&self, tile: &Tile, row: usize) -> Option<usize> {
+    fn place(&self, tile: &Tile<'_>, row: usize) -> Option<usize> {
         let row = tile.rows.start + row;
         let is_there = row >= self.rows.start && row < self.rows.end;
         is_there.then(|| (row - self.rows.start) * self.stride + tile.columns.start)
@@ -153,7 +188,7 @@ impl Block<'_> {
     fn load<S: Simd, const R: usize, const W: usize>(
         &self,
         simd: S,
-        tile: &Tile,
+        tile: &Tile<'_>,
         sums: &mut [[S::V; W]; R],
     ) {
         for row in 0..R {
@@ -169,7 +204,7 @@ impl Block<'_> {
     fn store<S: Simd, const R: usize, const W: usize>(
         &mut self,
         simd: S,
-        tile: &Tile,
+        tile: &Tile<'_>,
         sums: &[[S::V; W]; R],
     ) {
         for row in 0..R {
@@ -201,18 +236,20 @@ pub(crate) fn store_at<S: Simd>(simd: S, v: S::V, to: &mut [f32], w: usize) {
     }
 }
 
-/// Adds the products of a panel of `A` and one of `B`, of which `row` elements are for each `k`.
+/// Adds the products of a panel of `A` and one of `B`, of which `row` elements are for each `k`. What is needed next is
+/// asked for meanwhile: it may have to come from far.
 #[inline(always)]
 fn multiply<S: Simd, const R: usize, const W: usize>(
     simd: S,
     a: &[f32],
     b: &[f32],
-    row: usize,
+    (row, (next, step)): (usize, (&[f32], usize)),
     sums: &mut [[S::V; W]; R],
 ) {
     let (a, _) = a.as_chunks::<R>();
     let mut local = *sums;
-    for (a, b) in a.iter().zip(b.chunks(row)) {
+    for (k, (a, b)) in a.iter().zip(b.chunks(row)).enumerate() {
+        simd.prefetch(next, k * step);
         let b = &b[..W * S::LANES];
         let mut vectors = [simd.splat(0.0); W];
         for w in 0..W {

@@ -52,6 +52,12 @@ impl Level {
         }
     }
 
+    /// Whether there are vectors of sixteen.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn has_avx512(self) -> bool {
+        self.0 == Kind::Avx512
+    }
+
     pub(super) const fn kind(self) -> Kind {
         self.0
     }

@@ -20,4 +20,4 @@ mod x86;
 pub use level::Level;
 pub use root::sqrt;
 pub(crate) use vector::{Kernel, Simd};
-pub(crate) use wide::wide;
+pub(crate) use wide::{wide, widest};

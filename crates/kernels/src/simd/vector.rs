@@ -30,6 +30,9 @@ pub(crate) trait Simd: Copy {
     fn mul(self, a: Self::V, b: Self::V) -> Self::V;
     /// `a · b + c`, rounded once where the level can.
     fn mul_add(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
+    /// Says that what is at `at` is soon needed, if there is something: nothing but time depends on it.
+    #[inline(always)]
+    fn prefetch(self, _from: &[f32], _at: usize) {}
     /// The greater one, `b` where one is not a number.
     fn max(self, a: Self::V, b: Self::V) -> Self::V;
     /// The lesser one, `b` where one is not a number.

@@ -6,12 +6,13 @@
 #![allow(unsafe_code, reason = "instructions that not every processor has")]
 
 use core::arch::x86_64::{
-    __m256, __m256i, __m512, _mm256_add_ps, _mm256_castpd_ps, _mm256_castps_pd, _mm256_cmpgt_epi32,
-    _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_maskload_ps, _mm256_maskstore_ps, _mm256_max_ps,
-    _mm256_min_ps, _mm256_mul_ps, _mm256_permute4x64_pd, _mm256_set1_epi32, _mm256_set1_ps,
-    _mm256_setr_epi32, _mm256_shuffle_ps, _mm256_storeu_ps, _mm512_add_ps, _mm512_fmadd_ps,
-    _mm512_loadu_ps, _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps, _mm512_max_ps, _mm512_min_ps,
-    _mm512_mul_ps, _mm512_permutex2var_ps, _mm512_set1_ps, _mm512_setr_epi32, _mm512_storeu_ps,
+    __m256, __m256i, __m512, _MM_HINT_T1, _mm_prefetch, _mm256_add_ps, _mm256_castpd_ps,
+    _mm256_castps_pd, _mm256_cmpgt_epi32, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_maskload_ps,
+    _mm256_maskstore_ps, _mm256_max_ps, _mm256_min_ps, _mm256_mul_ps, _mm256_permute4x64_pd,
+    _mm256_set1_epi32, _mm256_set1_ps, _mm256_setr_epi32, _mm256_shuffle_ps, _mm256_storeu_ps,
+    _mm512_add_ps, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps,
+    _mm512_max_ps, _mm512_min_ps, _mm512_mul_ps, _mm512_permutex2var_ps, _mm512_set1_ps,
+    _mm512_setr_epi32, _mm512_storeu_ps,
 };
 
 use super::level::{Kind, Level};
@@ -127,6 +128,11 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
+    fn prefetch(self, from: &[f32], at: usize) {
+        fetch(from, at);
+    }
+
+    #[inline(always)]
     fn max(self, a: __m256, b: __m256) -> __m256 {
         // SAFETY: `self` is proof of AVX2.
         unsafe { _mm256_max_ps(a, b) }
@@ -210,6 +216,11 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
+    fn prefetch(self, from: &[f32], at: usize) {
+        fetch(from, at);
+    }
+
+    #[inline(always)]
     fn max(self, a: __m512, b: __m512) -> __m512 {
         // SAFETY: `self` is proof of AVX-512.
         unsafe { _mm512_max_ps(a, b) }
@@ -226,4 +237,11 @@ impl Simd for Avx512 {
 #[inline(always)]
 fn first_bits(len: usize) -> u16 {
     ((1u32 << len) - 1) as u16
+}
+
+/// Asks for the line of the cache that is `at` elements behind the first one.
+#[inline(always)]
+fn fetch(from: &[f32], at: usize) {
+    // SAFETY: every x86-64 has the instruction, and no address is wrong for it: it reads nothing.
+    unsafe { _mm_prefetch::<_MM_HINT_T1>(from.as_ptr().wrapping_add(at).cast()) }
 }

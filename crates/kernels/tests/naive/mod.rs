@@ -64,6 +64,7 @@ impl Random {
                 [self.below(4)],
             residual: residuals[self.below(3)],
             activation: activations[self.below(activations.len())],
+            then: None,
         }
     }
 }

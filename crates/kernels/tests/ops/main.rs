@@ -2,6 +2,7 @@
 
 mod cast;
 mod elementwise;
+mod larger;
 mod layout;
 mod math;
 mod norm;

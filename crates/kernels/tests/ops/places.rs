@@ -275,7 +275,8 @@ fn sums_run_along_an_axis() {
     for round in 0..200 {
         let dims = solid(&mut random, 1, 4);
         let axis = random.below(dims.len());
-        let running = Running { exclusive: round % 2 == 0, reverse: random.coin() };
+        let product = round % 3 == 0;
+        let running = Running { product, exclusive: round % 2 == 0, reverse: random.coin() };
         let x = random.ints(count(&dims), -9, 9);
         let expected: Vec<i64> = indices(&dims)
             .map(|index| {
@@ -290,7 +291,8 @@ fn sums_run_along_an_axis() {
                     from[axis] = i;
                     x[place_of(&from, &dims)]
                 };
-                (0..dims[axis]).filter(counts).map(value).sum()
+                let values = (0..dims[axis]).filter(counts).map(value);
+                if product { values.fold(1, i64::wrapping_mul) } else { values.sum() }
             })
             .collect();
         let (mut y, mut in_place) = (vec![0; x.len()], x.clone());

@@ -142,7 +142,7 @@ fn from_elements(
         Operator::Where => elementwise::choice(operands, target),
         Operator::Clip => elementwise::clip(operands, target),
         Operator::Cast { .. } | Operator::CastLike(_) => elementwise::cast(operands, target),
-        Operator::Dropout => {
+        Operator::Dropout { .. } => {
             let trains = operands.fact(2).is_some()
                 && operands.scalar(2).and_then(|number| number.truth()) != Some(false);
             if trains { None } else { target.same(&operands.array(0)?) }

@@ -287,7 +287,8 @@ fn dropout_keeps_elements_only_without_training() {
     let x = floats(Dtype::F32, &[1.0, 2.0]);
     let ratio = floats(Dtype::F32, &[0.5]);
     let training = |truth| ints(Dtype::Bool, &[], &[truth]);
-    let dropped = |inputs: &[&Fact]| made(&Operator::Dropout, inputs, Dtype::F32, &[2]);
+    let dropped =
+        |inputs: &[&Fact]| made(&Operator::Dropout { early_mask: false }, inputs, Dtype::F32, &[2]);
     assert_eq!(dropped(&[&x, &ratio]), x);
     assert_eq!(dropped(&[&x, &ratio, &training(0)]), x);
     assert_eq!(dropped(&[&x, &ratio, &training(1)]).numbers, None);

@@ -5,11 +5,14 @@
 //! those that it reads it may overwrite, and how much scratch it needs. A list of nodes that no kernel could execute
 //! without the tensors between them is refused.
 //!
-//! There are three forms of such kernels:
+//! There are four forms of such kernels:
 //!
 //! - **Chain**: element by element. All nodes have the elements of the output, in its order; operands may be broadcast.
 //!   An element of the output depends, of every operand that is not broadcast, on the one element at the same place,
 //!   so that any of them may be overwritten.
+//! - **Rows**: the same with numbers that are made of all elements of a row, which is along the last axis: a
+//!   normalisation or a softmax that is spelled out. An element depends on its own row of every operand that is not
+//!   broadcast; rows are gone over one by one, so that any of these may be overwritten.
 //! - **Product**: a convolution or a product of matrices. What follows it is a chain on its output, an *epilogue*: it is
 //!   computed on sums that are not stored yet, so that an operand of the epilogue may be overwritten, unless it
 //!   is read before that too. What comes before it, a *prologue*, is computed again wherever the product reads:
@@ -34,7 +37,7 @@ use plimsoll_graph::shape::product;
 pub use self::role::Role;
 use self::role::role;
 pub use self::scratch::BLOCK_ROWS;
-use self::scratch::attention_bytes;
+use self::scratch::{attention_bytes, rows_bytes};
 use crate::model::{Model, TensorId};
 use crate::wiring::Wiring;
 
@@ -50,6 +53,11 @@ pub struct FusedStep {
 pub enum Form {
     /// Element by element.
     Chain,
+    /// Row by row.
+    Rows {
+        /// The elements of a row.
+        len: u64,
+    },
     /// A convolution or a product of matrices, with what comes before and after it.
     Product {
         /// The node of the product.
@@ -87,6 +95,8 @@ pub enum FusedFault {
     Order,
     /// No kernel computes that node together with those before it.
     Node(String),
+    /// The runtime has no kernel for all of them.
+    Kernel(String),
     /// Something between the nodes is read by others.
     Read {
         /// The name of the tensor.
@@ -102,6 +112,9 @@ impl fmt::Display for FusedFault {
             }
             FusedFault::Node(node) => {
                 write!(f, "node `{node}` cannot be fused with those before it")
+            }
+            FusedFault::Kernel(node) => {
+                write!(f, "there is no kernel that ends with node `{node}`")
             }
             FusedFault::Read { tensor } => write!(f, "tensor `{tensor}` is read by other steps"),
         }
@@ -121,6 +134,37 @@ pub struct Fusing<'m> {
     pub statics: &'m [bool],
     /// Who makes and reads what.
     pub wiring: &'m Wiring,
+    /// The kernels of the runtime.
+    pub kernels: &'m dyn FusedKernels,
+}
+
+/// What a runtime's kernels can do: everything that is fused for it is asked here first.
+pub trait FusedKernels: fmt::Debug {
+    /// What a step does to memory in that runtime: of what any kernel of its form `may` do, what its own one does. `None`
+    /// if it has none.
+    fn accesses(
+        &self,
+        fusing: &Fusing<'_>,
+        step: &FusedStep,
+        may: FusedAccesses,
+    ) -> Option<FusedAccesses>;
+
+    /// The bytes that a node needs while it runs by itself, by its name.
+    fn scratch_bytes(&self, node: &str) -> u64;
+}
+
+/// Kernels for whatever can be one step.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AllKernels;
+
+impl FusedKernels for AllKernels {
+    fn accesses(&self, _: &Fusing<'_>, _: &FusedStep, may: FusedAccesses) -> Option<FusedAccesses> {
+        Some(may)
+    }
+
+    fn scratch_bytes(&self, _: &str) -> u64 {
+        0
+    }
 }
 
 impl Fusing<'_> {
@@ -153,15 +197,33 @@ impl Fusing<'_> {
         if nodes.is_empty() || !known || !nodes.is_sorted_by(|a, b| place(a) < place(b)) {
             return Err(FusedFault::Order);
         }
-        let has_product = nodes.iter().any(|node| self.role(*node) == Role::Product);
-        let mut stages =
-            Stages::new(self, if has_product { Stage::Prologue } else { Stage::Chain });
+        let has = |role: Role| nodes.iter().any(|node| self.role(*node) == role);
+        let first = if has(Role::Product) {
+            Stage::Prologue
+        } else if has(Role::Reduce) {
+            Stage::Rows { len: self.row_len(nodes)? }
+        } else {
+            Stage::Chain
+        };
+        let mut stages = Stages::new(self, first);
         for node in nodes {
             if !self.is_used(*node, nodes) || !stages.takes(*node) {
                 return Err(FusedFault::Node(self.model.body.nodes[*node].name.clone()));
             }
         }
-        stages.finish(step)
+        let may = stages.finish(step)?;
+        let last = nodes.last().map_or("", |last| &self.model.body.nodes[*last].name);
+        let does = self.kernels.accesses(self, step, may);
+        does.ok_or_else(|| FusedFault::Kernel(last.to_owned()))
+    }
+
+    /// The elements of a row of what the last node makes.
+    fn row_len(&self, nodes: &[usize]) -> Result<u64, FusedFault> {
+        let last = nodes.last().map(|last| &self.model.body.nodes[*last]);
+        let made = last.and_then(|last| last.outputs.first().copied().flatten());
+        let len = made.and_then(|made| self.dims(made)?.last().copied());
+        let name = last.map(|last| last.name.clone()).unwrap_or_default();
+        len.filter(|len| *len > 1).ok_or(FusedFault::Node(name))
     }
 
     /// Whether what a node makes is read by others of these, or it is the last.
@@ -202,6 +264,8 @@ impl Fusing<'_> {
 enum Stage {
     /// There is no product: a chain.
     Chain,
+    /// There is no product, but numbers of rows of so many elements.
+    Rows { len: u64 },
     /// Before the first product.
     Prologue,
     /// Behind it.
@@ -230,12 +294,24 @@ struct Stages<'a> {
     elsewhere: BTreeSet<TensorId>,
     /// What was made last.
     output: Option<TensorId>,
+    /// The dims of rows but for the last.
+    outer: Option<Vec<u64>>,
 }
 
 impl<'a> Stages<'a> {
     fn new(fusing: &'a Fusing<'a>, stage: Stage) -> Self {
         let (early, late, past, elsewhere) = Default::default();
-        Stages { fusing, stage, early, late, past, inputs: Vec::new(), elsewhere, output: None }
+        Stages {
+            fusing,
+            stage,
+            early,
+            late,
+            past,
+            inputs: Vec::new(),
+            elsewhere,
+            output: None,
+            outer: None,
+        }
     }
 
     /// Adds a node, and says whether it can be computed with those before it.
@@ -251,6 +327,9 @@ impl<'a> Stages<'a> {
         let stage = match (self.fusing.role(index), self.stage) {
             (Role::Elementwise | Role::Reshape, Stage::Chain) => {
                 return self.takes_elements(index, &reads);
+            }
+            (Role::Elementwise | Role::Reduce, Stage::Rows { len }) => {
+                return self.takes_rows(index, &reads, len);
             }
             (
                 Role::Elementwise | Role::Reshape,
@@ -283,6 +362,7 @@ impl<'a> Stages<'a> {
                 Role::Elementwise
                 | Role::Product
                 | Role::Softmax
+                | Role::Reduce
                 | Role::Reshape
                 | Role::Transpose
                 | Role::Layout
@@ -319,6 +399,47 @@ impl<'a> Stages<'a> {
         self.aligned(&aligned);
         self.read(&broadcast);
         self.fusing.same_elements(before.unwrap_or(made), made)
+    }
+
+    /// Adds a node that makes rows, or one number for each of them.
+    fn takes_rows(&mut self, index: usize, reads: &[TensorId], len: u64) -> bool {
+        let inside: Vec<TensorId> = self.late.iter().copied().collect();
+        if !self.makes(index) {
+            return false;
+        }
+        let Some(made) = self.output else { return false };
+        let outside = reads.iter().copied().filter(|read| !inside.contains(read));
+        if self.fusing.role(index) == Role::Reduce {
+            // A row of an operand, which is read at the place of the output's.
+            let data: Vec<TensorId> = outside.take(1).collect();
+            let fits = |id: &TensorId| self.rows(*id, len).is_some();
+            let is_row = reads.first().is_some_and(fits);
+            self.aligned(if reads.first() == data.first() { &data } else { &[] });
+            return is_row && self.fits(reads[0], len);
+        }
+        let (aligned, broadcast): (Vec<TensorId>, Vec<TensorId>) = outside.partition(|read| {
+            self.fusing.same_elements(*read, made) && self.rows(made, len).is_some()
+        });
+        self.aligned(&aligned);
+        self.read(&broadcast);
+        self.fits(made, len)
+    }
+
+    /// How many rows a tensor of rows of that length has.
+    fn rows(&self, tensor: TensorId, len: u64) -> Option<u64> {
+        let dims = self.fusing.dims(tensor)?;
+        let (last, outer) = dims.split_last()?;
+        if *last == len { product(outer) } else { None }
+    }
+
+    /// Whether a tensor has as many rows as all others, or one number for each of them.
+    fn fits(&mut self, tensor: TensorId, len: u64) -> bool {
+        let Some(dims) = self.fusing.dims(tensor) else { return false };
+        let outer = match dims.split_last() {
+            Some((last, outer)) if *last == len || *last == 1 => outer.to_vec(),
+            _ => return false,
+        };
+        *self.outer.get_or_insert_with(|| outer.clone()) == outer
     }
 
     /// Keeps what is read of the outside at the place of the output's element.
@@ -363,6 +484,7 @@ impl<'a> Stages<'a> {
         }
         let (form, scratch_bytes) = match self.stage {
             Stage::Chain => (Form::Chain, 0),
+            Stage::Rows { len } => (Form::Rows { len }, rows_bytes(len).ok_or_else(fault)?),
             Stage::Product { core } => (Form::Product { core }, 0),
             Stage::Values { scores, values } | Stage::Stored { scores, values } => {
                 let bytes = attention_bytes(model, facts, scores, values).ok_or_else(fault)?;

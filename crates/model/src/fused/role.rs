@@ -16,6 +16,8 @@ pub enum Role {
     Product,
     /// A softmax along the last axis.
     Softmax,
+    /// One number of all elements along the last axis, which stays as an axis of one.
+    Reduce,
     /// Another shape for the same elements in the same order.
     Reshape,
     /// Axes in another order.
@@ -42,7 +44,9 @@ pub(super) fn role(node: &ModelNode, facts: &[Fact], statics: &[bool]) -> Role {
         | Operator::BatchNorm(BatchNorm { training: false, .. }) => {
             one_output(node, Role::Elementwise)
         }
-        Operator::Dropout if operand(node, 2).is_none() => one_output(node, Role::Elementwise),
+        Operator::Dropout { .. } if operand(node, 2).is_none() => {
+            one_output(node, Role::Elementwise)
+        }
         Operator::MatMul
         | Operator::FusedMatMul(_)
         | Operator::Gemm(_)
@@ -51,6 +55,7 @@ pub(super) fn role(node: &ModelNode, facts: &[Fact], statics: &[bool]) -> Role {
         | Operator::FusedConv(_)
         | Operator::ConvTranspose { .. } => one_output(node, Role::Product),
         Operator::Softmax(softmax) if is_of_rows(softmax, node, facts) => Role::Softmax,
+        Operator::Reduce(_) if keeps_rows(node, facts) => one_output(node, Role::Reduce),
         Operator::Transpose(_) => Role::Transpose,
         Operator::Reshape { .. }
         | Operator::Squeeze
@@ -78,6 +83,18 @@ fn operand(node: &ModelNode, input: usize) -> Option<TensorId> {
 /// Masks, running means and the like are not made by fused steps.
 fn one_output(node: &ModelNode, role: Role) -> Role {
     if node.outputs.iter().flatten().count() == 1 { role } else { Role::None }
+}
+
+/// Whether the last axis alone is reduced, of more than one element, and stays.
+fn keeps_rows(node: &ModelNode, facts: &[Fact]) -> bool {
+    let dims = |id: Option<TensorId>| facts[id?.index()].shape.as_ref()?.known();
+    let (from, to) = (dims(operand(node, 0)), dims(node.outputs.first().copied().flatten()));
+    let (Some(mut from), Some(to)) = (from, to) else { return false };
+    match from.last_mut() {
+        Some(last) if *last > 1 => *last = 1,
+        _ => return false,
+    }
+    from == to
 }
 
 fn is_of_rows(softmax: &Softmax, node: &ModelNode, facts: &[Fact]) -> bool {

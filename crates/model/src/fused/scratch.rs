@@ -7,6 +7,11 @@ use crate::model::{Model, TensorId};
 /// How many rows of scores attention has at a time. More make it no faster.
 pub const BLOCK_ROWS: u64 = 16;
 
+/// The bytes that functions of rows need beside their operands: two rows, of which one is reckoned from the other.
+pub(super) fn rows_bytes(len: u64) -> Option<u64> {
+    len.checked_mul(2)?.checked_mul(4)
+}
+
 /// The bytes that attention needs beside its operands: for a block of rows the queries, the scores and the sums, and a
 /// block of as many keys or values. `None` if shapes are not known.
 pub(super) fn attention_bytes(

@@ -26,7 +26,8 @@ fn conv() -> Operator {
 fn accesses(model: &Model, nodes: &[usize]) -> Result<FusedAccesses, FusedFault> {
     let Inferred { facts, statics, order, .. } = infer(model, &Bindings::default()).unwrap();
     let wiring = Wiring::new(model, &order);
-    let fusing = Fusing { model, facts: &facts, statics: &statics, wiring: &wiring };
+    let fusing =
+        Fusing { model, facts: &facts, statics: &statics, wiring: &wiring, kernels: &AllKernels };
     fusing.accesses(&FusedStep { nodes: nodes.to_vec() })
 }
 
@@ -165,7 +166,13 @@ fn a_node_of_a_prologue_runs_by_itself_where_others_read_it() {
     let model = build.finish(&[b, d]);
     let Inferred { facts, statics, order, .. } = infer(&model, &Bindings::default()).unwrap();
     let wiring = Wiring::new(&model, &order);
-    let fusing = Fusing { model: &model, facts: &facts, statics: &statics, wiring: &wiring };
+    let fusing = Fusing {
+        model: &model,
+        facts: &facts,
+        statics: &statics,
+        wiring: &wiring,
+        kernels: &AllKernels,
+    };
     let step = |nodes: &[usize]| FusedStep { nodes: nodes.to_vec() };
     let own = |steps: &[FusedStep]| fusing.own_steps(steps);
     assert_eq!(own(&[]), [true; 4]);

@@ -111,7 +111,7 @@ fn varies_by_itself(node: &ModelNode, facts: &[Fact]) -> bool {
         | Operator::Bernoulli { .. }
         | Operator::Multinomial { .. }
         | Operator::Custom(_) => true,
-        Operator::Dropout => node.inputs.get(2).copied().flatten().is_some_and(|training| {
+        Operator::Dropout { .. } => node.inputs.get(2).copied().flatten().is_some_and(|training| {
             let training = facts.get(training.index()).and_then(Fact::known_ints);
             training.as_deref() != Some(&[0])
         }),

@@ -66,7 +66,10 @@ pub enum Operator {
     /// `x, scale, zero, y scale, y zero`: a function of what is quantized.
     QuantizedUnary(Unary),
     /// `x, ratio?, training?` to `y, mask?`.
-    Dropout,
+    Dropout {
+        /// Whether the mask has the type of the operand, not truth values: before edition 10.
+        early_mask: bool,
+    },
     /// The same.
     Identity,
 

@@ -50,7 +50,7 @@ use plimsoll_graph::{Graph, GraphError};
 use thiserror::Error;
 
 use crate::infer::{Bindings, Refused, ShapeError};
-use crate::lower::{Lowered, infer_at, infer_over};
+use crate::lower::{Inferred, Lowered, infer_at, infer_over};
 use crate::model::Model;
 
 /// How many nodes are gone through to show something for all sizes, before the rest is given up.
@@ -90,8 +90,17 @@ impl Ranged {
     /// # Errors
     /// If the model cannot run at that size.
     pub fn at(&self, model: &Model, bindings: &Bindings) -> Result<Graph, ShapeError> {
-        let there = infer_at(model, bindings, Some(&self.statics))?.graph;
-        Ok(adapt::with_views_of(&self.graph, &there)?)
+        Ok(self.inferred_at(model, bindings)?.graph)
+    }
+
+    /// The same with all that is known of the model there.
+    ///
+    /// # Errors
+    /// If the model cannot run at that size.
+    pub fn inferred_at(&self, model: &Model, bindings: &Bindings) -> Result<Inferred, ShapeError> {
+        let there: Inferred = infer_at(model, bindings, Some(&self.statics))?.into();
+        let graph = adapt::with_views_of(&self.graph, &there.graph)?;
+        Ok(Inferred { graph, ..there })
     }
 }
 

@@ -152,9 +152,9 @@ pub(super) fn dynamic_quantize(inputs: &Inputs<'_>) -> Facts {
 }
 
 /// `x, …` to `y, mask?`.
-pub(super) fn dropout(inputs: &Inputs<'_>) -> Facts {
+pub(super) fn dropout(inputs: &Inputs<'_>, early_mask: bool) -> Facts {
     let mut facts = same(inputs)?;
-    facts.extend(cast(inputs, Some(Dtype::Bool))?);
+    facts.extend(if early_mask { same(inputs)? } else { cast(inputs, Some(Dtype::Bool))? });
     Ok(facts)
 }
 

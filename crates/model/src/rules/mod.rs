@@ -49,7 +49,7 @@ pub(crate) fn outputs(
         Operator::Quantize(quantization) => elementwise::quantize(inputs, quantization.dtype),
         Operator::Dequantize(quantization) => elementwise::dequantize(inputs, quantization.dtype),
         Operator::DynamicQuantize => elementwise::dynamic_quantize(inputs),
-        Operator::Dropout => elementwise::dropout(inputs),
+        Operator::Dropout { early_mask } => elementwise::dropout(inputs, *early_mask),
         Operator::Identity
         | Operator::QuantizedUnary(_)
         | Operator::ReverseSequence { .. }

@@ -86,7 +86,7 @@ pub(super) fn check(operator: &Operator, inputs: &Inputs<'_>) -> Result<(), Stri
         | Operator::BitCast(_)
         | Operator::Quantize(_)
         | Operator::DynamicQuantize
-        | Operator::Dropout
+        | Operator::Dropout { .. }
         | Operator::Identity
         | Operator::EyeLike { .. }
         | Operator::Random { .. }

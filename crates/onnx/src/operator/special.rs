@@ -156,10 +156,10 @@ fn dropout(draft: &mut Draft<'_, '_>) -> Result<Operator, Fault> {
     }
     // The first masks were of the type of the operand, and the first of all trained unless told.
     let trains = draft.version < 7 && !draft.attributes.flag("is_test", false)?;
-    if trains || draft.version < 10 && draft.wants(1) {
+    if trains {
         return Ok(like(vec![Some(0), Some(0)]));
     }
-    Ok(Operator::Dropout)
+    Ok(Operator::Dropout { early_mask: draft.version < 10 })
 }
 
 fn fourier(draft: &mut Draft<'_, '_>) -> Result<Operator, Fault> {

@@ -51,6 +51,8 @@ pub(crate) struct Timeline<'s> {
     levels: Vec<Vec<Node>>,
     /// The nodes that a piece meets; kept to be filled again.
     met: Vec<Met>,
+    /// Empty between queries; kept to be filled again.
+    probes: Vec<Probe<'static>>,
     /// Spans looked at by queries so far.
     work: u64,
 }
@@ -100,7 +102,8 @@ impl<'s> Timeline<'s> {
         let placed = problem.conflicts().map_or(Vec::new(), |_| vec![None; problem.len()]);
         let levels = grid.widths.iter().map(|width| vec![Node::default(); *width]).collect();
         let partial = vec![Partial::default(); grid.widths[0]];
-        Timeline { problem, sweep, placed, grid, partial, levels, met: Vec::new(), work: 0 }
+        let (met, probes) = (Vec::new(), Vec::new());
+        Timeline { problem, sweep, placed, grid, partial, levels, met, probes, work: 0 }
     }
 
     /// Spans looked at so far: the measure of work.
@@ -163,8 +166,8 @@ impl<'s> Timeline<'s> {
     /// Asks with one probe for each set that could hold something in the buffer's way.
     fn query(&mut self, id: BufferId, ask: impl FnOnce(&mut [Probe<'_>]) -> u64) -> u64 {
         let apart = self.kept_apart(id);
-        let Timeline { problem, sweep, grid, partial, levels, met, work, .. } = self;
-        let mut probes = Vec::with_capacity(16);
+        let Timeline { problem, sweep, grid, partial, levels, met, probes: kept, work, .. } = self;
+        let mut probes = emptied(std::mem::take(kept));
         if !apart.0.is_empty() {
             // All of the buffer is kept apart, not only what it uses.
             let span = Span::new(0, problem.buffer(id).size);
@@ -185,8 +188,15 @@ impl<'s> Timeline<'s> {
         }
         let offset = ask(&mut probes);
         *work += looked_at(&probes);
+        *kept = emptied(probes);
         offset
     }
+}
+
+/// The memory of a list for another of the same kind.
+fn emptied<'b>(mut probes: Vec<Probe<'_>>) -> Vec<Probe<'b>> {
+    probes.clear();
+    probes.into_iter().map(|_| unreachable!("it is empty")).collect()
 }
 
 #[cfg(test)]

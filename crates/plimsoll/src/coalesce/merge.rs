@@ -15,14 +15,13 @@
 
 use plimsoll_pack::Span;
 
-use super::{Deciding, Policy, hull, is_own_read};
-use crate::align::common_multiple;
+use super::{AliasSets, Deciding, Policy, hull, is_own_read};
 use crate::assignment::Assignment;
 use crate::ids::{StepId, ValueId};
 use crate::liveness::{LiveSpan, guard};
 use crate::point::{LiveRange, Point};
 use crate::program::{AccessKind, Overwrite, Role};
-use crate::validate::Touch;
+use crate::validate::StepAccess;
 
 /// Two alias sets, and how far each has to move up so that an output of one begins where an input of
 /// the other does.
@@ -41,7 +40,7 @@ struct Side {
     up: u64,
 }
 
-impl Deciding<'_, '_> {
+impl Deciding<'_, '_, '_> {
     /// Makes one alias set of those of the output and of the input if that is allowed.
     pub(super) fn coalesce(&mut self, step: StepId, overwrite: &Overwrite) -> bool {
         let Some(fit) = self.fit(overwrite) else { return false };
@@ -94,7 +93,7 @@ impl Deciding<'_, '_> {
     /// Whether no need of one alias set would be harmed by the other.
     fn is_apart(&self, step: StepId, overwrite: &Overwrite, fit: &Fit) -> bool {
         let all = |side: Side| {
-            self.alias_sets.live_spans[side.head.index()].iter().map(move |n| moved(n, side.up))
+            self.alias_sets.live_spans(side.head).map(move |need| moved(need, side.up))
         };
         let extent = |side: Side| extent(all(side));
         let (Some(olds), Some(news)) = (extent(fit.old), extent(fit.new)) else { return false };
@@ -118,42 +117,29 @@ impl Deciding<'_, '_> {
     /// Puts both alias sets into one, the smaller into the larger; a head that is more than temporary
     /// stays one.
     fn merge(&mut self, fit: &Fit) {
-        let live_spans = |side: Side| self.alias_sets.live_spans[side.head.index()].len();
+        let needs = |side: Side| self.alias_sets.count[side.head.index()];
         let bound = self.validated.values[fit.old.head.index()].role != Role::Temporary;
-        let (stays, goes) = if bound || live_spans(fit.old) >= live_spans(fit.new) {
+        let (stays, goes) = if bound || needs(fit.old) >= needs(fit.new) {
             (fit.old, fit.new)
         } else {
             (fit.new, fit.old)
         };
-        self.move_up(stays);
-        self.move_up(goes);
-        let (to, from) = (stays.head.index(), goes.head.index());
-        let mut roots = std::mem::take(&mut self.alias_sets.joined[from]);
-        roots.push(goes.head);
-        for root in &roots {
-            self.alias_sets.member[root.index()].0 = stays.head;
-        }
-        self.alias_sets.joined[to].append(&mut roots);
-        let mut live_spans = std::mem::take(&mut self.alias_sets.live_spans[from]);
-        self.alias_sets.live_spans[to].append(&mut live_spans);
-        self.alias_sets.align[to] =
-            common_multiple(self.alias_sets.align[to], self.alias_sets.align[from]);
-        self.open[from].clear();
-        self.open[to] = (0..self.alias_sets.live_spans[to].len()).collect();
+        self.settle(stays, stays.head);
+        self.settle(goes, stays.head);
+        self.alias_sets.append(stays.head, goes.head);
+        self.open.first[stays.head.index()] = None;
     }
 
-    /// Moves all of an alias set.
-    fn move_up(&mut self, side: Side) {
-        if side.up == 0 {
+    /// Moves all of an alias set up, to where it has that head.
+    fn settle(&mut self, side: Side, head: ValueId) {
+        if side.up == 0 && side.head == head {
             return;
         }
-        let index = side.head.index();
-        for root in self.alias_sets.joined[index].iter().chain([&side.head]) {
-            let at = &mut self.alias_sets.member[root.index()].1;
+        let AliasSets { member, next, .. } = &mut self.alias_sets;
+        for root in std::iter::successors(Some(side.head), |root| next[root.index()]) {
+            let (of, at) = &mut member[root.index()];
+            *of = head;
             *at = at.saturating_add(side.up);
-        }
-        for live_span in &mut self.alias_sets.live_spans[index] {
-            live_span.span = live_span.span.shifted(side.up);
         }
     }
 }
@@ -161,20 +147,19 @@ impl Deciding<'_, '_> {
 /// Whether a step writes these bytes by another name than that of the output, which is not declared to
 /// be in place.
 fn is_other_write(step: StepId, output: ValueId, live_span: &LiveSpan) -> bool {
-    let other = |touch: Touch| touch.step == step && touch.value != output;
-    live_span.touch.is_some_and(|touch| touch.kind == AccessKind::Write && other(touch))
+    let other = |access: StepAccess| access.step == step && access.value != output;
+    live_span.access.is_some_and(|access| access.kind == AccessKind::Write && other(access))
 }
 
 /// A need of an alias set that is further up.
-fn moved(live_span: &LiveSpan, up: u64) -> LiveSpan {
-    LiveSpan { span: live_span.span.shifted(up), ..*live_span }
+fn moved(live_span: LiveSpan, up: u64) -> LiveSpan {
+    LiveSpan { span: live_span.span.shifted(up), ..live_span }
 }
 
 /// The bytes and the time of all of these, from the first to the last.
 fn extent(live_spans: impl Iterator<Item = LiveSpan> + Clone) -> Option<(Span, LiveRange)> {
-    let all: Vec<LiveSpan> = live_spans.collect();
-    let (start, end) = hull(&all)?;
-    let lo = all.iter().map(|live_span| live_span.span.lo).min()?;
-    let hi = all.iter().map(|live_span| live_span.span.hi).max()?;
+    let (start, end) = hull(live_spans.clone())?;
+    let lo = live_spans.clone().map(|live_span| live_span.span.lo).min()?;
+    let hi = live_spans.map(|live_span| live_span.span.hi).max()?;
     Some((Span::new(lo, hi), LiveRange::new(start, end)))
 }

@@ -28,7 +28,7 @@ pub enum What {
     /// Bytes between two parts of a buffer that are needed, which are kept with them.
     Between(ValueId),
     /// Where another plan has put a value.
-    Lent(ValueId),
+    Imported(ValueId),
     /// Left out so that what follows is aligned.
     Padding,
     /// In nobody's use now; some other moment needs it.
@@ -140,13 +140,13 @@ fn taken(program: &dyn Program, plan: &Plan, point: Point) -> Vec<Taken> {
             taken.push(Taken { piece: Piece { bank, span, what }, align });
         }
     }
-    taken.extend(lent(program, plan));
+    taken.extend(imported(program, plan));
     taken
 }
 
 /// Places that another plan lends: they have no buffer here.
-fn lent(program: &dyn Program, plan: &Plan) -> Vec<Taken> {
-    let mut lent = Vec::new();
+fn imported(program: &dyn Program, plan: &Plan) -> Vec<Taken> {
+    let mut imported = Vec::new();
     for (index, (place, member)) in plan.places.iter().zip(&plan.derivation.members).enumerate() {
         let value = ValueId::new(index);
         if let (Place::Bank(slot), None) = (place, member)
@@ -154,11 +154,11 @@ fn lent(program: &dyn Program, plan: &Plan) -> Vec<Taken> {
             && program.value(value).view_of.is_none()
         {
             let span = Span::new(slot.offset, slot.offset + slot.reserved);
-            let piece = Piece { bank: slot.bank, span, what: What::Lent(value) };
-            lent.push(Taken { piece, align: None });
+            let piece = Piece { bank: slot.bank, span, what: What::Imported(value) };
+            imported.push(Taken { piece, align: None });
         }
     }
-    lent
+    imported
 }
 
 /// A value in a buffer: its bytes, and those up to the end of its slot.

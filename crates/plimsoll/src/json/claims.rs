@@ -4,6 +4,7 @@
 //! The verifier looks at places alone. A plan that is right in them and lies in a total misleads
 //! whoever allocates by that total; so what can be worked out again is.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
@@ -137,7 +138,7 @@ pub fn false_claims(
     rows.sort_by(|a, b| a.name.cmp(&b.name));
     let roots = roots_of(program);
     for (index, name) in names.iter().enumerate() {
-        let row = rows.binary_search_by(|row| row.name.cmp(name)).ok().map(|at| rows[at]);
+        let row = rows.binary_search_by(|row| row.name.as_str().cmp(name)).ok().map(|at| rows[at]);
         if let Some(row) = row {
             found.extend(of_value(program, plan, &names, &roots, (ValueId::new(index), row)));
         }
@@ -178,7 +179,7 @@ fn totals(program: &dyn Program, plan: &Plan, claims: &Claims) -> Vec<FalseClaim
 fn of_value(
     program: &dyn Program,
     plan: &Plan,
-    names: &[String],
+    names: &[Cow<'_, str>],
     roots: &[(ValueId, Layout)],
     (value, row): (ValueId, &Claim),
 ) -> Vec<FalseClaim> {

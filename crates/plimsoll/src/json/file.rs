@@ -1,12 +1,17 @@
 //! The rows of a plan file, as they are written and read.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::Recorded;
 
-/// A plan as a file has it.
+/// A plan as a file has it. The rows of the long lists are there when a file has been read, and are made
+/// one by one while it is written.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PlanFile {
+#[serde(bound(serialize = "S: Serialize, V: Serialize, B: Serialize + Rows"))]
+pub struct PlanFile<S = Vec<String>, V = Vec<ValueRow>, B = Vec<BufferRow>>
+where
+    B: Rows,
+{
     /// [`PLAN_FORMAT`](super::PLAN_FORMAT).
     pub format: String,
     /// All banks together.
@@ -59,15 +64,42 @@ pub struct PlanFile {
     /// The address spaces.
     pub banks: Vec<BankRow>,
     /// The names of the steps, in order.
-    pub schedule: Vec<String>,
+    pub schedule: S,
     /// Every value.
-    pub values: Vec<ValueRow>,
+    pub values: V,
     /// The scratch memory of steps.
     #[serde(default)]
     pub scratch: Vec<ScratchRow>,
     /// What was packed; values say which of these they are in.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub buffers: Vec<BufferRow>,
+    #[serde(default, skip_serializing_if = "Rows::is_empty")]
+    pub buffers: B,
+}
+
+/// A list of rows that is left out where it is empty.
+pub trait Rows {
+    /// Whether there is no row.
+    fn is_empty(&self) -> bool;
+}
+
+impl<T> Rows for Vec<T> {
+    fn is_empty(&self) -> bool {
+        Vec::is_empty(self)
+    }
+}
+
+/// So many rows, each made when it is written.
+pub(super) struct MadeRows<F>(pub(super) usize, pub(super) F);
+
+impl<F> Rows for MadeRows<F> {
+    fn is_empty(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl<R: Serialize, F: Fn(usize) -> R> Serialize for MadeRows<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((0..self.0).map(&self.1))
+    }
 }
 
 /// An address space.

@@ -1,47 +1,47 @@
 //! What values, steps and banks go by in a plan: their names, and where a name is empty or stands for
 //! two of them, the name and a number. Whoever reads a plan finds them in the same way.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 use crate::ids::{StepId, ValueId};
 use crate::program::Program;
 
 /// Names that differ, by id.
-pub(super) struct Names {
-    pub(super) values: Vec<String>,
-    pub(super) steps: Vec<String>,
-    pub(super) banks: Vec<String>,
+pub(super) struct Names<'p> {
+    pub(super) values: Vec<Cow<'p, str>>,
+    pub(super) steps: Vec<Cow<'p, str>>,
+    pub(super) banks: Vec<Cow<'p, str>>,
 }
 
-impl Names {
-    pub(super) fn of(program: &dyn Program, banks: impl Iterator<Item = String>) -> Self {
-        let value = |value: usize| program.value_name(ValueId::new(value)).into_owned();
-        let step = |step: usize| program.step_name(StepId::new(step)).into_owned();
+impl<'p> Names<'p> {
+    pub(super) fn of(program: &'p dyn Program, banks: impl Iterator<Item = &'p str>) -> Self {
+        let value = |value: usize| program.value_name(ValueId::new(value));
+        let step = |step: usize| program.step_name(StepId::new(step));
         Names {
             values: made_distinct((0..program.values()).map(value).collect()),
             steps: made_distinct((0..program.steps()).map(step).collect()),
-            banks: made_distinct(banks.collect()),
+            banks: made_distinct(banks.map(Cow::Borrowed).collect()),
         }
     }
 }
 
 /// The same names, each once and none of them empty: `a`, `b`, `b` become `a`, `b#1`, `b#2`.
-fn made_distinct(names: Vec<String>) -> Vec<String> {
-    let mut count: HashMap<&str, usize> = HashMap::new();
-    for name in &names {
-        *count.entry(name).or_default() += 1;
-    }
-    let is_clear = |name: &str| count[name] == 1 && !name.is_empty();
-    if names.iter().all(|name| is_clear(name)) {
+fn made_distinct(names: Vec<Cow<'_, str>>) -> Vec<Cow<'_, str>> {
+    let mut seen: HashSet<&str> = HashSet::with_capacity(names.len());
+    let mut unclear: HashSet<&str> = HashSet::from([""]);
+    unclear.extend(names.iter().map(AsRef::as_ref).filter(|name| !seen.insert(name)));
+    if unclear.len() == 1 && !seen.contains("") {
         return names;
     }
-    let mut taken: HashSet<String> = names.iter().cloned().collect();
+    let mut taken: HashSet<String> = seen.into_iter().map(str::to_owned).collect();
     let mut apart = Vec::with_capacity(names.len());
     for (index, name) in names.iter().enumerate() {
         let mut distinct = name.clone();
-        if !is_clear(name) {
-            distinct = format!("{name}#{index}");
-            while taken.contains(&distinct) {
+        if unclear.contains(name.as_ref()) {
+            let distinct = distinct.to_mut();
+            *distinct = format!("{name}#{index}");
+            while taken.contains(distinct) {
                 distinct.push('#');
             }
             taken.insert(distinct.clone());
@@ -55,8 +55,8 @@ fn made_distinct(names: Vec<String>) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn apart(names: &[&str]) -> Vec<String> {
-        made_distinct(names.iter().map(|name| (*name).to_owned()).collect())
+    fn apart<'n>(names: &[&'n str]) -> Vec<Cow<'n, str>> {
+        made_distinct(names.iter().map(|name| Cow::Borrowed(*name)).collect())
     }
 
     #[test]

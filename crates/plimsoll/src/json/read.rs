@@ -1,6 +1,8 @@
 //! Plans read back: anybody's, as long as they have the keys that matter.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use plimsoll_pack::{Gap, Life, Limit, Span};
 use serde_json::Value;
@@ -75,30 +77,33 @@ pub fn read_plan_file(program: &dyn Program, text: &str) -> Result<PlanFileRead,
 }
 
 /// What the names of a plan stand for.
-struct Known {
-    values: HashMap<String, usize>,
-    steps: HashMap<String, usize>,
-    banks: HashMap<String, usize>,
+struct Known<'a> {
+    values: HashMap<Cow<'a, str>, usize>,
+    steps: HashMap<Cow<'a, str>, usize>,
+    banks: HashMap<Cow<'a, str>, usize>,
 }
 
-impl Known {
+impl<'a> Known<'a> {
     /// Values and steps are told apart as they were when the plan was written; its banks say
     /// themselves what they are called.
-    fn of(program: &dyn Program, banks: &[BankRow]) -> Result<Self, PlanReadError> {
+    fn of(program: &'a dyn Program, banks: &'a [BankRow]) -> Result<Self, PlanReadError> {
         let names = Names::of(program, std::iter::empty());
-        let index = |names: Vec<String>| {
+        let index = |names: Vec<Cow<'a, str>>| {
             let mut known = HashMap::with_capacity(names.len());
             for (index, name) in names.into_iter().enumerate() {
-                if known.insert(name.clone(), index).is_some() {
-                    return Err(PlanReadError::Twice(name));
-                }
+                match known.entry(name) {
+                    Entry::Vacant(entry) => entry.insert(index),
+                    Entry::Occupied(twice) => {
+                        return Err(PlanReadError::Twice(twice.key().clone().into_owned()));
+                    }
+                };
             }
             Ok(known)
         };
         Ok(Known {
             values: index(names.values)?,
             steps: index(names.steps)?,
-            banks: index(banks.iter().map(|bank| bank.name.clone()).collect())?,
+            banks: index(banks.iter().map(|bank| Cow::Borrowed(bank.name.as_str())).collect())?,
         })
     }
 
@@ -115,14 +120,14 @@ impl Known {
     }
 }
 
-fn find(known: &HashMap<String, usize>, name: &str) -> Result<usize, PlanReadError> {
+fn find(known: &HashMap<Cow<'_, str>, usize>, name: &str) -> Result<usize, PlanReadError> {
     known.get(name).copied().ok_or_else(|| PlanReadError::Unknown(name.to_owned()))
 }
 
 /// The place that a row tells.
 fn place(
     program: &dyn Program,
-    known: &Known,
+    known: &Known<'_>,
     roots: &[(ValueId, Layout)],
     row: &ValueRow,
 ) -> Result<Place, PlanReadError> {
@@ -159,7 +164,7 @@ fn follow_roots(program: &dyn Program, places: &mut [Option<Place>]) {
 
 /// How the plan came about. A plan without buffers does not tell which values are in which.
 fn derivation(
-    known: &Known,
+    known: &Known<'_>,
     file: &PlanFile,
     places: &[Place],
 ) -> Result<Derivation, PlanReadError> {
@@ -185,7 +190,7 @@ fn derivation(
     })
 }
 
-fn buffer(known: &Known, row: &BufferRow) -> Result<Buffer, PlanReadError> {
+fn buffer(known: &Known<'_>, row: &BufferRow) -> Result<Buffer, PlanReadError> {
     let gaps = row.gaps.iter().map(|gap| Gap {
         life: Life::new(gap.start, gap.end),
         window: gap.window.map(|(lo, hi)| Span::new(lo, hi)),
@@ -200,7 +205,7 @@ fn buffer(known: &Known, row: &BufferRow) -> Result<Buffer, PlanReadError> {
 
 /// The part of a buffer that a row says it is.
 fn member(
-    known: &Known,
+    known: &Known<'_>,
     row: &ValueRow,
     place: Place,
     buffers: &[Buffer],

@@ -47,7 +47,7 @@ pub(crate) fn classes(validated: &ValidatedProgram<'_>, uses: &[Use]) -> Vec<Cla
     }
     let mut ends: Vec<(u64, usize, bool)> = Vec::new();
     for (index, one) in uses.iter().enumerate().filter(|(_, one)| !is_everywhere(one)) {
-        for span in one.spans(validated).into_iter().filter(|span| !span.is_empty()) {
+        for span in one.spans(validated).filter(|span| !span.is_empty()) {
             ends.extend([(span.lo, index, true), (span.hi, index, false)]);
         }
     }

@@ -17,12 +17,13 @@ pub(crate) mod uses;
 use classes::{Class, classes};
 pub(crate) use extent::{check_sizes, guard, reserved, whole};
 use plimsoll_pack::Span;
-use uses::{Use, uses};
+use plimsoll_pack::dense::CompressedRows;
+use uses::{By, Use, fill_uses};
 
 use crate::assignment::Assignment;
 use crate::options::Options;
 use crate::point::{LiveRange, Point};
-use crate::validate::{Touch, ValidatedProgram};
+use crate::validate::{StepAccess, ValidatedProgram};
 
 /// Some bytes that must be left alone for a time.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +32,7 @@ pub(crate) struct LiveSpan {
     /// Bytes of the root, or of the alias set once it is part of one: from the first to the last.
     pub(crate) span: Span,
     /// The access that they are needed for; `None` if somebody outside needs them.
-    pub(crate) touch: Option<Touch>,
+    pub(crate) access: Option<StepAccess>,
     /// Whether they are needed only because they are kept from run to run.
     pub(crate) is_kept: bool,
 }
@@ -39,7 +40,7 @@ pub(crate) struct LiveSpan {
 impl LiveSpan {
     /// Whether it is that of the caller who fills a value, which is over before any step begins.
     pub(crate) fn is_fill(&self) -> bool {
-        self.touch.is_none() && self.live.end <= Point(1)
+        self.access.is_none() && self.live.end <= Point(1)
     }
 }
 
@@ -56,9 +57,26 @@ pub(crate) struct LiveBytes {
 /// or changed in place.
 pub(crate) struct Liveness {
     /// For each use when its bytes must be left alone.
-    pub(crate) live_spans: Vec<Vec<LiveSpan>>,
-    /// The same, byte by byte. Only where steps run in order.
-    pub(crate) bytes: Vec<Vec<LiveBytes>>,
+    pub(crate) live_spans: CompressedRows<LiveSpan>,
+    /// The same, byte by byte. Only where steps run in order, and for roots of which not all uses are of
+    /// the same bytes: of the others the live spans say all.
+    pub(crate) bytes: CompressedRows<LiveBytes>,
+}
+
+/// What live ranges are computed and kept in, to be filled again.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    found: Vec<(u32, Use)>,
+    uses: CompressedRows<Use>,
+    live_spans: CompressedRows<LiveSpan>,
+    bytes: CompressedRows<LiveBytes>,
+}
+
+impl Buffers {
+    /// Takes back what live ranges were kept in.
+    pub(crate) fn recycle(&mut self, used: Liveness) {
+        (self.live_spans, self.bytes) = (used.live_spans, used.bytes);
+    }
 }
 
 /// What is live when.
@@ -66,14 +84,29 @@ pub(crate) fn liveness(
     validated: &ValidatedProgram<'_>,
     assignments: &[Assignment],
     options: &Options,
+    buffers: &mut Buffers,
 ) -> Liveness {
-    let uses = uses(validated, assignments, options);
+    let mut liveness = Liveness {
+        live_spans: std::mem::take(&mut buffers.live_spans),
+        bytes: std::mem::take(&mut buffers.bytes),
+    };
+    liveness.live_spans.clear();
+    liveness.bytes.clear();
+    let Buffers { found, uses, .. } = buffers;
+    fill_uses(validated, assignments, options, found, uses);
     if validated.order.is_some() {
-        let live_spans = uses.iter().map(unordered).collect();
-        return Liveness { live_spans, bytes: vec![Vec::new(); validated.values.len()] };
+        for uses in uses.iter() {
+            liveness.live_spans.push(unordered(uses));
+            liveness.bytes.push([]);
+        }
+        return liveness;
     }
-    let mut liveness = Liveness { live_spans: Vec::new(), bytes: Vec::new() };
     for uses in uses.iter() {
+        if are_alike(uses) {
+            liveness.live_spans.push(uses.iter().map(|one| alike(one, uses)));
+            liveness.bytes.push([]);
+            continue;
+        }
         let classes = classes(validated, uses);
         let born: Vec<Births> = classes.iter().map(|class| births(class, uses)).collect();
         liveness.live_spans.push(live_spans(uses, &classes, &born));
@@ -81,30 +114,54 @@ pub(crate) fn liveness(
             .into_iter()
             .zip(&born)
             .map(|(class, born)| LiveBytes { live: live(&class, uses, born), spans: class.spans });
-        liveness.bytes.push(bytes.collect());
+        liveness.bytes.push(bytes);
     }
     liveness
+}
+
+/// Whether all uses are of the same bytes, all of which are used: one class. What is kept is needed from
+/// the start of the run, and is there from then on only if the caller fills it.
+fn are_alike(uses: &[Use]) -> bool {
+    let same = |one: &Use| one.strided.is_none() && one.span == uses[0].span;
+    let is_filled = || uses.iter().any(|one| matches!(one.by, By::Caller));
+    let one_class = |one: &Use| same(one) && !one.span.is_empty();
+    uses.iter().all(|one| one_class(one) && (!one.is_kept() || is_filled()))
+}
+
+/// The need of a use, where all are of the same bytes.
+fn alike(one: &Use, uses: &[Use]) -> LiveSpan {
+    let start = if one.writes() || one.is_kept() {
+        one.live.start
+    } else {
+        birth(one, uses.iter().filter(|one| one.writes()))
+    };
+    need(one, one.span, start)
+}
+
+/// Some bytes of a use, from when on they are needed.
+fn need(one: &Use, span: Span, start: Point) -> LiveSpan {
+    let live = LiveRange::new(start, one.live.end);
+    LiveSpan { live, span, access: one.access(), is_kept: one.is_kept() }
 }
 
 /// When the bytes of a class get what each of its uses finds there; by use of the class.
 type Births = Vec<Point>;
 
 fn births(class: &Class, uses: &[Use]) -> Births {
-    let writes: Vec<&Use> =
-        class.uses.iter().map(|index| &uses[*index]).filter(|one| one.writes()).collect();
+    let writes = || class.uses.iter().map(|index| &uses[*index]).filter(|one| one.writes());
     let birth = |index: &usize| {
         let one = &uses[*index];
-        if one.writes() { one.live.start } else { birth(one, &writes) }
+        if one.writes() { one.live.start } else { birth(one, writes()) }
     };
     class.uses.iter().map(birth).collect()
 }
 
 /// When bytes get what a read of them finds: with the write that is over last before it, or any of
 /// those that may be the last; if none is over, with the first of all.
-fn birth(read: &Use, writes: &[&Use]) -> Point {
-    let over = || writes.iter().map(|w| w.live).filter(|live| live.end <= read.live.start);
+fn birth<'a>(read: &Use, writes: impl Iterator<Item = &'a Use> + Clone) -> Point {
+    let over = || writes.clone().map(|w| w.live).filter(|live| live.end <= read.live.start);
     let Some(latest) = over().map(|live| live.start).max() else {
-        return writes.iter().map(|w| w.live.start).min().unwrap_or(Point(0));
+        return writes.map(|w| w.live.start).min().unwrap_or(Point(0));
     };
     let last = over().filter(|live| live.end > latest).map(|live| live.start);
     last.min().unwrap_or(latest)
@@ -126,14 +183,10 @@ fn live_spans(uses: &[Use], classes: &[Class], born: &[Births]) -> Vec<LiveSpan>
     }
     let mut live_spans = Vec::with_capacity(uses.len());
     for (one, parts) in uses.iter().zip(parts) {
-        let live_span = |span: Span, start: Point| {
-            let live = LiveRange::new(start, one.live.end);
-            LiveSpan { live, span, touch: one.touch(), is_kept: one.is_kept() }
-        };
         if one.writes() || one.is_kept() {
-            live_spans.push(live_span(one.span, one.live.start));
+            live_spans.push(need(one, one.span, one.live.start));
         } else {
-            live_spans.extend(parts.into_iter().map(|(span, start)| live_span(span, start)));
+            live_spans.extend(parts.into_iter().map(|(span, start)| need(one, span, start)));
         }
     }
     live_spans
@@ -162,9 +215,7 @@ fn unordered(uses: &[Use]) -> Vec<LiveSpan> {
         let writes = uses.iter().filter(|w| w.writes() && w.span.meets(one.span));
         let first = writes.map(|w| w.live.start).min().unwrap_or(Point(0));
         let reads = !one.writes() && !one.is_kept();
-        let start = if reads { first } else { one.live.start };
-        let live = LiveRange::new(start, one.live.end);
-        LiveSpan { live, span: one.span, touch: one.touch(), is_kept: one.is_kept() }
+        need(one, one.span, if reads { first } else { one.live.start })
     };
     uses.iter().map(live_span).collect()
 }

@@ -8,8 +8,8 @@ use crate::assignment::Assignment;
 use crate::ids::{StepId, ValueId};
 use crate::options::Options;
 use crate::point::{LiveRange, Point};
-use crate::program::AccessKind;
-use crate::validate::{Touch, ValidatedProgram, comes_from_outside};
+use crate::program::{AccessKind, Layout};
+use crate::validate::{Rooted, StepAccess, Touch, ValidatedProgram, comes_from_outside};
 
 /// One use of some bytes of a root.
 #[derive(Clone, Copy, Debug)]
@@ -59,19 +59,28 @@ impl Use {
         }
     }
 
+    /// The same without its bytes.
+    pub(crate) fn access(&self) -> Option<StepAccess> {
+        self.touch().map(|touch| touch.access())
+    }
+
     /// The stretches of the root that are used, in order.
-    pub(crate) fn spans(&self, validated: &ValidatedProgram<'_>) -> Vec<Span> {
+    pub(crate) fn spans(
+        &self,
+        validated: &ValidatedProgram<'_>,
+    ) -> impl Iterator<Item = Span> + Clone + use<> {
         let within = match self.by {
             By::Step(touch) => Some(touch.within),
             By::Caller | By::Output | By::Run => None,
         };
-        match self.strided {
-            None => vec![self.span],
+        let (layout, bytes) = match self.strided {
+            None => (Layout::WHOLE, self.span),
             Some(value) => {
                 let whole = Span::new(0, validated.values[value.index()].bytes);
-                validated.roots[value.index()].layout().spans(within.unwrap_or(whole))
+                (validated.roots[value.index()].layout(), within.unwrap_or(whole))
             }
-        }
+        };
+        layout.spans(bytes)
     }
 }
 
@@ -82,6 +91,19 @@ pub(crate) fn uses(
     assignments: &[Assignment],
     options: &Options,
 ) -> CompressedRows<Use> {
+    let mut uses = CompressedRows::new();
+    fill_uses(validated, assignments, options, &mut Vec::new(), &mut uses);
+    uses
+}
+
+/// The same into memory of the caller's.
+pub(super) fn fill_uses(
+    validated: &ValidatedProgram<'_>,
+    assignments: &[Assignment],
+    options: &Options,
+    found: &mut Vec<(u32, Use)>,
+    uses: &mut CompressedRows<Use>,
+) {
     let changed = changed(validated);
     let has_uses = |root: ValueId| match assignments[root.index()] {
         Assignment::Kept | Assignment::Packed => validated.is_root(root),
@@ -90,16 +112,18 @@ pub(crate) fn uses(
         }
         Assignment::Elided => false,
     };
-    let found = by_caller(validated, assignments, options)
-        .chain(by_steps(validated, options))
-        .chain(by_outputs(validated, options))
-        .map(|(value, by, live, span)| {
-            let root = validated.roots[value.index()];
-            (root.root, Use { by, live, span, strided: root.rows.map(|_| value) })
-        })
-        .filter(|(root, _)| has_uses(*root))
-        .map(|(root, found)| (root.index(), found));
-    CompressedRows::by_index(validated.values.len(), found)
+    found.clear();
+    let mut add = |(value, by, live, span): Found| {
+        let Rooted { root, rows, .. } = validated.roots[value.index()];
+        if has_uses(root) {
+            found.push((root.0, Use { by, live, span, strided: rows.map(|_| value) }));
+        }
+    };
+    by_caller(validated, assignments, options).for_each(&mut add);
+    by_steps(validated, options).for_each(&mut add);
+    by_outputs(validated, options).for_each(&mut add);
+    let found = found.iter().map(|(root, one)| (*root as usize, *one));
+    uses.fill_by_index(validated.values.len(), found);
 }
 
 /// A use of a value: by whom, when, and of which bytes of its root.
@@ -181,7 +205,7 @@ fn inherited(
         let (first, last) = (step, Some(step));
         Touch { step, value, kind, span, within, live, first, last, ends_with_step: true }
     };
-    let must = validated.overwrites[step.index()].iter().filter(|overwrite| overwrite.must);
+    let must = validated.overwrites.row(step.index()).iter().filter(|overwrite| overwrite.must);
     must.flat_map(move |overwrite| {
         let bytes = validated.values[overwrite.output.index()].bytes;
         [
@@ -194,7 +218,7 @@ fn inherited(
 /// Whether a root is one of the states of something that must be changed in place; by value.
 fn changed(validated: &ValidatedProgram<'_>) -> Vec<bool> {
     let mut changed = vec![false; validated.values.len()];
-    for overwrite in validated.overwrites.iter().flatten().filter(|o| o.must) {
+    for overwrite in validated.overwrites.items().iter().filter(|o| o.must) {
         for state in [overwrite.input, overwrite.output] {
             changed[validated.roots[state.index()].root.index()] = true;
         }

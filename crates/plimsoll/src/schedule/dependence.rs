@@ -105,7 +105,7 @@ fn changing(
     validated: &ValidatedProgram<'_>,
     touch: &Touch,
 ) -> impl Iterator<Item = Option<StepId>> {
-    let overwrites = &validated.overwrites[touch.step.index()];
+    let overwrites = validated.overwrites.row(touch.step.index());
     let changes = overwrites.iter().any(|o| o.must && o.output == touch.value);
     let own = if changes { validated.touches_of(touch.step) } else { &[] };
     let value = touch.value;

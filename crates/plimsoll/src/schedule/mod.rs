@@ -144,7 +144,8 @@ pub(crate) struct Ordered<'p> {
 
 impl<'p> Ordered<'p> {
     pub(crate) fn of(program: &'p dyn Program, options: &Options) -> Result<Self, PlanError> {
-        let validated = validate::validate(program, None).map_err(PlanError::Program)?;
+        let validated = validate::validate(program, None, &mut validate::Buffers::default())
+            .map_err(PlanError::Program)?;
         check_sizes(&validated, options).map_err(PlanError::Program)?;
         let assignments = assignments(&validated, options).map_err(PlanError::Shared)?;
         let before = dependences(&validated);

@@ -10,7 +10,9 @@ use plimsoll_pack::dense::BitMatrix;
 
 use crate::ids::StepId;
 use crate::program::{AccessKind, Execution};
-use crate::validate::{Fault, ProgramError, Touch, ValidatedProgram, comes_from_outside, written};
+use crate::validate::{
+    Fault, ProgramError, StepAccess, Touch, ValidatedProgram, comes_from_outside, written,
+};
 
 /// The most steps that are accepted: the sets take half a gigabyte then.
 pub(crate) const MAX_STEPS: usize = 1 << 16;
@@ -50,9 +52,10 @@ impl HappensBefore {
             // What is there before the run may be read before it is written anew.
             let root = validated.roots[read.value.index()].root;
             let ordered = if at(write.step) < at(read.step) {
-                order.ordered(&write, &read)
+                order.ordered(&write.access(), &read.access())
             } else {
-                comes_from_outside(&validated.values[root.index()]) && order.ordered(&read, &write)
+                comes_from_outside(&validated.values[root.index()])
+                    && order.ordered(&read.access(), &write.access())
             };
             if !ordered && write.step != read.step {
                 let (reader, writer, value) = (read.step, write.step, read.value);
@@ -70,8 +73,8 @@ impl HappensBefore {
                 let races = |first: &&Touch| {
                     first.step != second.step
                         && first.span.meets(second.span)
-                        && !self.ordered(first, second)
-                        && !self.ordered(second, first)
+                        && !self.ordered(&first.access(), &second.access())
+                        && !self.ordered(&second.access(), &first.access())
                 };
                 if let Some(first) = writes[..index].iter().find(races) {
                     let (value, steps) = (second.value, [first.step, second.step]);
@@ -88,7 +91,7 @@ impl HappensBefore {
     }
 
     /// Whether one access is certainly over before another may begin.
-    pub(crate) fn ordered(&self, a: &Touch, b: &Touch) -> bool {
+    pub(crate) fn ordered(&self, a: &StepAccess, b: &StepAccess) -> bool {
         let over_before = |begin: StepId| {
             self.before(a.step, begin) && a.last.is_some_and(|last| self.before(last, begin))
         };
@@ -165,8 +168,11 @@ mod tests {
         program.steps[early.index()].queue = 1;
         program.steps[reader.index()].queue = 1;
         program.steps[reader.index()].after.push(writer);
-        let fault =
-            |program: &DeclaredProgram| validate(program, None).err().map(|error| error.fault);
+        let fault = |program: &DeclaredProgram| {
+            validate(program, None, &mut crate::validate::Buffers::default())
+                .err()
+                .map(|error| error.fault)
+        };
         assert_eq!(fault(&program), None);
         // If it may read as soon as s1 runs, which waits for nobody, s0 need not be over.
         program.access(reader, a, AccessKind::Read).from = Some(early);
@@ -184,8 +190,11 @@ mod tests {
             [program.step(&[], &[a]), program.step(&[], &[]), program.step(&[a], &[b])];
         program.steps[reader.index()].queue = 1;
         program.steps[reader.index()].after.push(writer);
-        let fault =
-            |program: &DeclaredProgram| validate(program, None).err().map(|error| error.fault);
+        let fault = |program: &DeclaredProgram| {
+            validate(program, None, &mut crate::validate::Buffers::default())
+                .err()
+                .map(|error| error.fault)
+        };
         assert_eq!(fault(&program), None);
         // If the write goes on until s1 is over, or the run, s2 does not wait for its end.
         for until in [Until::After(late), Until::EndOfRun] {

@@ -24,7 +24,7 @@ use crate::validate::{Fault, HappensBefore, ProgramError};
 pub(crate) fn all_touches(validated: &ValidatedProgram<'_>) -> Vec<Touch> {
     let mut all = validated.accesses.clone();
     for step in &validated.schedule {
-        let must = validated.overwrites[step.index()].iter().filter(|overwrite| overwrite.must);
+        let must = validated.overwrites.row(step.index()).iter().filter(|overwrite| overwrite.must);
         all.extend(must.flat_map(|overwrite| implied(validated, *step, overwrite)));
     }
     all.retain(|touch| !touch.within.is_empty());
@@ -56,6 +56,11 @@ fn implied(validated: &ValidatedProgram<'_>, step: StepId, overwrite: &Overwrite
 
 /// An error for the first bytes that are read before they are written, where steps run in order.
 pub(super) fn check_in_order(validated: &ValidatedProgram<'_>) -> Result<(), ProgramError> {
+    let mut written = filled(validated);
+    if is_step_by_step(validated) {
+        check_steps(validated, &mut written)?;
+        return check_outputs(validated, &written);
+    }
     let touches = all_touches(validated);
     check_finished(validated, &touches)?;
     // A write is over before a read that begins then.
@@ -65,15 +70,43 @@ pub(super) fn check_in_order(validated: &ValidatedProgram<'_>) -> Result<(), Pro
     };
     let mut in_time: Vec<&Touch> = touches.iter().collect();
     in_time.sort_by_key(|touch| moment(touch));
-    let mut written = filled(validated);
     for touch in in_time {
         let root = validated.roots[touch.value.index()].root.index();
         match touch.kind {
             AccessKind::Write => written[root].add(validated, touch.value, touch.within),
-            AccessKind::Read => check_read(validated, touch, &written[root], &touches)?,
+            AccessKind::Read => check_read(validated, touch, &written[root])?,
         }
     }
     check_outputs(validated, &written)
+}
+
+/// Whether every access begins and is over with its step, and nothing follows from what must be
+/// overwritten: then the schedule is the order of time.
+fn is_step_by_step(validated: &ValidatedProgram<'_>) -> bool {
+    let within_step = |touch: &Touch| touch.ends_with_step && touch.first == touch.step;
+    let must = validated.overwrites.items().iter().any(|overwrite| overwrite.must);
+    !must && validated.accesses.iter().all(within_step)
+}
+
+/// Step by step, what is read and then what is written.
+fn check_steps(
+    validated: &ValidatedProgram<'_>,
+    written: &mut [Written],
+) -> Result<(), ProgramError> {
+    for touches in validated.accesses.chunk_by(|a, b| a.step == b.step) {
+        let touched = |kind: AccessKind| {
+            let own = touches.iter().filter(move |touch| touch.kind == kind);
+            own.filter(|touch| !touch.within.is_empty())
+        };
+        let root = |touch: &Touch| validated.roots[touch.value.index()].root.index();
+        for read in touched(AccessKind::Read) {
+            check_read(validated, read, &written[root(read)])?;
+        }
+        for write in touched(AccessKind::Write) {
+            written[root(write)].add(validated, write.value, write.within);
+        }
+    }
+    Ok(())
 }
 
 /// The same where steps do not run in order, which is closed over.
@@ -88,10 +121,13 @@ pub(super) fn check_unordered(
     writes.for_each(|touch| by_root[root(touch)].push(touch));
     for read in touches.iter().filter(|touch| touch.kind == AccessKind::Read) {
         let mut written = Written::default();
-        for write in by_root[root(read)].iter().filter(|write| order.ordered(write, read)) {
+        for write in by_root[root(read)]
+            .iter()
+            .filter(|write| order.ordered(&write.access(), &read.access()))
+        {
             written.add(validated, write.value, write.within);
         }
-        check_read(validated, read, &written, &touches)?;
+        check_read(validated, read, &written)?;
     }
     let mut written = filled(validated);
     for write in touches.iter().filter(|touch| touch.kind == AccessKind::Write) {
@@ -115,12 +151,12 @@ fn check_read(
     validated: &ValidatedProgram<'_>,
     read: &Touch,
     written: &Written,
-    touches: &[Touch],
 ) -> Result<(), ProgramError> {
     let Touch { step, value, within, .. } = *read;
     let Some(bytes) = written.missing(validated, value, within) else { return Ok(()) };
     let root = |value: ValueId| validated.roots[value.index()].root;
     let mut ever = Written::default();
+    let touches = all_touches(validated);
     for write in touches.iter().filter(|touch| touch.kind == AccessKind::Write) {
         if root(write.value) == root(value) {
             ever.add(validated, write.value, write.within);
@@ -170,21 +206,26 @@ fn check_finished(validated: &ValidatedProgram<'_>, touches: &[Touch]) -> Result
 
 /// Whether two accesses to one root have a byte in common.
 fn meet(validated: &ValidatedProgram<'_>, a: &Touch, b: &Touch) -> bool {
-    let spans = |touch: &Touch| {
-        validated.roots[touch.value.index()].layout().spans(touch.within).into_iter()
-    };
+    let spans = |touch: &Touch| validated.roots[touch.value.index()].layout().spans(touch.within);
     a.span.meets(b.span) && spans(a).any(|a| spans(b).any(|b| a.meets(b)))
 }
 
-/// Bytes of a root that were written: stretches that are apart, by their first byte.
+/// Bytes of a root that were written: stretches that are apart. Most roots are written as one.
 #[derive(Clone, Default)]
-struct Written(BTreeMap<u64, u64>);
+struct Written {
+    /// All of it, as long as it is one stretch.
+    stretch: Option<Span>,
+    /// The stretches by their first byte, once there are several.
+    stretches: BTreeMap<u64, u64>,
+}
 
 impl Written {
     /// Adds some bytes of a value.
     fn add(&mut self, validated: &ValidatedProgram<'_>, value: ValueId, bytes: Span) {
-        for span in validated.roots[value.index()].layout().spans(bytes) {
-            self.add_span(span);
+        let layout = validated.roots[value.index()].layout();
+        match layout.rows {
+            None => self.add_span(layout.hull(bytes)),
+            Some(_) => layout.spans(bytes).for_each(|span| self.add_span(span)),
         }
     }
 
@@ -192,15 +233,29 @@ impl Written {
         if span.is_empty() {
             return;
         }
+        if self.stretches.is_empty() {
+            let Some(one) = self.stretch else {
+                self.stretch = Some(span);
+                return;
+            };
+            if one.lo <= span.hi && span.lo <= one.hi {
+                self.stretch = Some(Span::new(one.lo.min(span.lo), one.hi.max(span.hi)));
+                return;
+            }
+            self.stretches.insert(one.lo, one.hi);
+        }
         let Span { mut lo, mut hi } = span;
-        while let Some((first, end)) = self.0.range(..=hi).next_back().map(|(lo, hi)| (*lo, *hi)) {
+        let before = |all: &BTreeMap<u64, u64>, hi: u64| {
+            all.range(..=hi).next_back().map(|(lo, hi)| (*lo, *hi))
+        };
+        while let Some((first, end)) = before(&self.stretches, hi) {
             if end < lo {
                 break;
             }
-            self.0.remove(&first);
+            self.stretches.remove(&first);
             (lo, hi) = (lo.min(first), hi.max(end));
         }
-        self.0.insert(lo, hi);
+        self.stretches.insert(lo, hi);
     }
 
     /// The first of some bytes of a value that were not written: of a stretch exactly what is missing,
@@ -216,18 +271,26 @@ impl Written {
         if given || validated.values[value.index()].elided {
             return None;
         }
-        let gap = rooted.layout().spans(bytes).into_iter().find_map(|span| self.gap(span))?;
-        match rooted.rows {
-            None => Some((gap.lo - rooted.offset, gap.hi - rooted.offset)),
-            Some(_) => Some((bytes.lo, bytes.hi)),
+        let layout = rooted.layout();
+        if rooted.rows.is_none() {
+            let gap = self.gap(layout.hull(bytes))?;
+            return Some((gap.lo - rooted.offset, gap.hi - rooted.offset));
         }
+        layout.spans(bytes).find_map(|span| self.gap(span)).map(|_| (bytes.lo, bytes.hi))
     }
 
     /// The first stretch of a span that was not written.
     fn gap(&self, span: Span) -> Option<Span> {
-        let before = self.0.range(..=span.lo).next_back().map(|(_, hi)| *hi);
+        let (before, behind) = if self.stretches.is_empty() {
+            let one = self.stretch;
+            let before = one.filter(|one| one.lo <= span.lo).map(|one| one.hi);
+            (before, one.filter(|one| one.lo > span.lo).map(|one| one.lo))
+        } else {
+            let before = self.stretches.range(..=span.lo).next_back().map(|(_, hi)| *hi);
+            let lo = span.lo.max(before.unwrap_or(0));
+            (before, self.stretches.range(lo..).next().map(|(lo, _)| *lo))
+        };
         let lo = span.lo.max(before.unwrap_or(0));
-        let behind = self.0.range(lo..).next().map(|(lo, _)| *lo);
         let gap = Span { lo, hi: span.hi.min(behind.unwrap_or(span.hi)) };
         (gap.lo < gap.hi).then_some(gap)
     }

@@ -25,9 +25,59 @@ pub(super) struct Facts<'a> {
     /// What is in the space of the caller's memory: the first byte of each root there.
     outside: Vec<(u64, ValueId)>,
     /// Roots of the caller's that are not ours to change.
-    lent: Vec<ValueId>,
+    imported: Vec<ValueId>,
     /// Roots of which the caller fills a part, in order.
     filled: Vec<ValueId>,
+    /// The declared overwrites of which both sides are known.
+    overwrites: ByStep<Overwrite>,
+    /// The accesses to bytes that are followed, with what is between rows.
+    uses: ByStep<Use>,
+}
+
+/// What facts are kept in, to be filled again.
+#[derive(Default)]
+pub(super) struct Buffers {
+    infos: Vec<ValueInfo>,
+    values: Vec<Fact>,
+    overwrites: ByStep<Overwrite>,
+    uses: ByStep<Use>,
+}
+
+impl Buffers {
+    /// Takes back what facts were kept in.
+    pub(super) fn recycle(&mut self, used: Facts<'_>) {
+        (self.values, self.overwrites, self.uses) = (used.values, used.overwrites, used.uses);
+    }
+}
+
+/// A list for every step, in one array.
+struct ByStep<T> {
+    items: Vec<T>,
+    /// Where each list ends.
+    ends: Vec<usize>,
+}
+
+impl<T> Default for ByStep<T> {
+    fn default() -> Self {
+        ByStep { items: Vec::new(), ends: Vec::new() }
+    }
+}
+
+impl<T> ByStep<T> {
+    fn clear(&mut self) {
+        self.items.clear();
+        self.ends.clear();
+    }
+
+    fn push(&mut self, list: impl Iterator<Item = T>) {
+        self.items.extend(list);
+        self.ends.push(self.items.len());
+    }
+
+    fn of(&self, step: StepId) -> &[T] {
+        let start = step.index().checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.items[start..self.ends[step.index()]]
+    }
 }
 
 /// What is known of a value.
@@ -62,7 +112,7 @@ impl Fact {
 
     /// The stretches of the root that some bytes of it are. Of rows, there are no more than it has,
     /// whatever is declared.
-    pub(super) fn spans_of_root(&self, bytes: Span) -> Vec<Span> {
+    pub(super) fn spans_of_root(&self, bytes: Span) -> impl Iterator<Item = Span> + Clone + use<> {
         let hi = if self.rows.is_some() { bytes.hi.min(self.bytes) } else { bytes.hi };
         self.layout(self.offset).spans(Span { lo: bytes.lo.min(hi), hi })
     }
@@ -95,6 +145,8 @@ pub(super) struct Use {
     pub(super) space: u32,
     /// The bytes of the space.
     pub(super) span: Span,
+    /// The bytes of the value.
+    pub(super) within: Span,
     /// How many bytes behind them may be written too.
     pub(super) guard: u64,
     pub(super) kind: AccessKind,
@@ -114,13 +166,16 @@ impl<'a> Facts<'a> {
     pub(super) fn derive(
         program: &'a dyn Program,
         plan: &'a Plan,
+        buffers: &mut Buffers,
         found: &mut Vec<Violation>,
     ) -> Self {
-        let infos: Vec<ValueInfo> =
-            (0..program.values()).map(|v| program.value(ValueId::new(v))).collect();
-        let roots = roots(&infos, found);
+        let Buffers { infos, values, overwrites, uses } = buffers;
+        infos.clear();
+        infos.extend((0..program.values()).map(|v| program.value(ValueId::new(v))));
+        let roots = roots(infos, found);
         let alias_sets = alias_sets(program, &roots);
-        let mut values: Vec<Fact> = Vec::with_capacity(infos.len());
+        let mut values = std::mem::take(values);
+        values.clear();
         for (index, info) in infos.iter().enumerate() {
             let (root, Layout { first: offset, rows }) = roots[index];
             let of_root = &infos[root.index()];
@@ -152,9 +207,12 @@ impl<'a> Facts<'a> {
         let parts = values.iter().filter(|part| part.filled);
         let mut filled: Vec<ValueId> = parts.map(|part| part.root).collect();
         filled.sort_unstable();
-        let (outside, lent) = (Vec::new(), Vec::new());
-        let mut facts = Facts { program, plan, values, outside, lent, filled };
+        let (outside, imported) = (Vec::new(), Vec::new());
+        let (overwrites, uses) = (std::mem::take(overwrites), std::mem::take(uses));
+        let mut facts =
+            Facts { program, plan, values, outside, imported, filled, overwrites, uses };
         facts.locate();
+        facts.resolve();
         facts.check_declarations(found);
         facts
     }
@@ -186,28 +244,55 @@ impl<'a> Facts<'a> {
     }
 
     /// The same in stretches, without what is between rows.
-    pub(super) fn spans(&self, value: ValueId) -> Option<(u32, Vec<Span>)> {
+    pub(super) fn spans(
+        &self,
+        value: ValueId,
+    ) -> Option<(u32, impl Iterator<Item = Span> + Clone + use<>)> {
         let fact = self.value(value);
         let at = fact.at?;
         Some((at.space, fact.layout(at.first).spans(Span::new(0, fact.bytes))))
     }
 
-    /// The accesses of a step to bytes that are followed.
-    pub(super) fn uses(&self, step: StepId, mut each: impl FnMut(Use)) {
-        for access in self.program.accesses(step).iter() {
-            let Some(used) = self.used(step, access) else { continue };
-            let fact = self.value(access.value);
-            match (fact.rows, fact.at) {
-                (Some(_), Some(at)) => {
-                    let bytes = access.bytes.unwrap_or(Span::new(0, fact.bytes));
-                    let spans = fact.layout(at.first).spans(bytes);
-                    for span in spans {
-                        each(Use { span, ..used });
-                    }
-                }
-                _ => each(used),
+    /// The accesses of a step to bytes that are followed, row by row.
+    pub(super) fn uses(&self, step: StepId) -> impl Iterator<Item = Use> + Clone + '_ {
+        self.uses.of(step).iter().flat_map(|used| self.rows(used))
+    }
+
+    /// The same, each told as it comes.
+    pub(super) fn each_use(&self, step: StepId, mut each: impl FnMut(&Use)) {
+        for used in self.uses.of(step) {
+            if self.value(used.value).rows.is_none() {
+                each(used);
+            } else {
+                self.rows(used).for_each(|used| each(&used));
             }
         }
+    }
+
+    /// An access row by row.
+    fn rows<'b>(&self, used: &'b Use) -> impl Iterator<Item = Use> + Clone + use<'b> {
+        let fact = self.value(used.value);
+        let (layout, bytes) = match (fact.rows, fact.at) {
+            (Some(_), Some(at)) => (fact.layout(at.first), used.within),
+            _ => (Layout::WHOLE, used.span),
+        };
+        layout.spans(bytes).map(|span| Use { span, ..*used })
+    }
+
+    /// Reads what steps declare.
+    fn resolve(&mut self) {
+        let known = |v: ValueId| v.index() < self.values.len();
+        let mut overwrites = std::mem::take(&mut self.overwrites);
+        let mut uses = std::mem::take(&mut self.uses);
+        overwrites.clear();
+        uses.clear();
+        for step in (0..self.program.steps()).map(StepId::new) {
+            let all = self.program.overwrites(step);
+            overwrites.push(all.iter().copied().filter(|o| known(o.output) && known(o.input)));
+            let all = self.program.accesses(step);
+            uses.push(all.iter().filter_map(|access| self.used(step, access)));
+        }
+        (self.overwrites, self.uses) = (overwrites, uses);
     }
 
     /// One of them; none where no byte is touched.
@@ -226,6 +311,7 @@ impl<'a> Facts<'a> {
             root: fact.root,
             space: at.space,
             span: fact.layout(at.first).hull(bytes),
+            within: bytes,
             guard,
             kind: access.kind,
             from: access.from,
@@ -234,10 +320,8 @@ impl<'a> Facts<'a> {
     }
 
     /// The declared overwrites of a step of which both sides are known.
-    pub(super) fn overwrites(&self, step: StepId) -> Vec<Overwrite> {
-        let known = |v: ValueId| v.index() < self.values.len();
-        let all = self.program.overwrites(step);
-        all.iter().copied().filter(|o| known(o.output) && known(o.input)).collect()
+    pub(super) fn overwrites(&self, step: StepId) -> &[Overwrite] {
+        self.overwrites.of(step)
     }
 
     /// Whether the bytes of two values are the same, as far as both have some.
@@ -307,14 +391,14 @@ impl<'a> Facts<'a> {
                 && fact.life != Life::Temporary
                 && !self.program.value(value).donated
             {
-                self.lent.push(value);
+                self.imported.push(value);
             }
         }
-        if !self.lent.is_empty() {
-            let mut lent = vec![false; self.values.len()];
-            self.lent.iter().for_each(|value| lent[value.index()] = true);
+        if !self.imported.is_empty() {
+            let mut imported = vec![false; self.values.len()];
+            self.imported.iter().for_each(|value| imported[value.index()] = true);
             for fact in &mut self.values {
-                fact.protected |= lent[fact.alias_set.index()];
+                fact.protected |= imported[fact.alias_set.index()];
             }
         }
         bases

@@ -35,7 +35,7 @@ pub use violation::{Counted, Culprit, Region, Space, Thing, Violation};
 use crate::plan::Plan;
 use crate::program::{Execution, Program};
 
-/// A plan without violations. Only [`verify`] makes one.
+/// A plan without violations. Only [`verify`], or a [`Verifier`], makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifiedPlan(Plan);
 
@@ -82,17 +82,62 @@ impl fmt::Display for Rejected {
 
 impl error::Error for Rejected {}
 
+/// Verifies one plan after the other, in the same memory.
+#[derive(Default)]
+pub struct Verifier {
+    facts: facts::Buffers,
+    replay: in_order::Buffers,
+}
+
+impl Verifier {
+    /// What [`verify`] finds.
+    ///
+    /// # Errors
+    /// [`Rejected`] if there is a violation.
+    pub fn verify(&mut self, program: &dyn Program, plan: Plan) -> Result<VerifiedPlan, Rejected> {
+        let violations = self.violations(program, &plan);
+        if violations.is_empty() {
+            Ok(VerifiedPlan(plan))
+        } else {
+            Err(Rejected { plan: Box::new(plan), violations })
+        }
+    }
+
+    fn violations(&mut self, program: &dyn Program, plan: &Plan) -> Vec<Violation> {
+        let mut found = Vec::new();
+        let facts = facts::Facts::derive(program, plan, &mut self.facts, &mut found);
+        places::check(&facts, &mut found);
+        let positions = order::positions(&facts, &mut found);
+        match program.execution() {
+            Execution::InOrder => {
+                if let Some(positions) = positions {
+                    order::check_in_order(&facts, &positions, &mut found);
+                    in_order::check(&facts, &positions, &mut self.replay, &mut found);
+                }
+            }
+            Execution::Partial | Execution::Queues => {
+                let uses = unordered::Uses::collect(&facts);
+                let edges = unordered::edges(&facts);
+                if let Some(positions) = positions {
+                    order::check_edges(&edges, &positions, &mut found);
+                    order::check_edges(&order::flowing(&facts), &positions, &mut found);
+                }
+                unordered::check(&facts, &uses, &edges, &mut found);
+            }
+        }
+        self.facts.recycle(facts);
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
 /// Checks a plan: it is [verified](VerifiedPlan), or rejected with all violations.
 ///
 /// # Errors
 /// [`Rejected`] if there is a violation.
 pub fn verify(program: &dyn Program, plan: Plan) -> Result<VerifiedPlan, Rejected> {
-    let violations = violations(program, &plan);
-    if violations.is_empty() {
-        Ok(VerifiedPlan(plan))
-    } else {
-        Err(Rejected { plan: Box::new(plan), violations })
-    }
+    Verifier::default().verify(program, plan)
 }
 
 /// All violations, sorted, each once; none if the plan is right.
@@ -101,30 +146,7 @@ pub fn verify(program: &dyn Program, plan: Plan) -> Result<VerifiedPlan, Rejecte
 /// longest is named.
 #[must_use]
 pub fn violations(program: &dyn Program, plan: &Plan) -> Vec<Violation> {
-    let mut found = Vec::new();
-    let facts = facts::Facts::derive(program, plan, &mut found);
-    places::check(&facts, &mut found);
-    let positions = order::positions(&facts, &mut found);
-    match program.execution() {
-        Execution::InOrder => {
-            if let Some(positions) = positions {
-                order::check_in_order(&facts, &positions, &mut found);
-                in_order::check(&facts, &positions, &mut found);
-            }
-        }
-        Execution::Partial | Execution::Queues => {
-            let uses = unordered::Uses::collect(&facts);
-            let edges = unordered::edges(&facts);
-            if let Some(positions) = positions {
-                order::check_edges(&edges, &positions, &mut found);
-                order::check_edges(&order::flowing(&facts), &positions, &mut found);
-            }
-            unordered::check(&facts, &uses, &edges, &mut found);
-        }
-    }
-    found.sort_unstable();
-    found.dedup();
-    found
+    Verifier::default().violations(program, plan)
 }
 
 #[cfg(test)]

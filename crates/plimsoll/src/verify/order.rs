@@ -178,7 +178,7 @@ pub(super) fn touches(facts: &Facts, step: StepId) -> Vec<Touch> {
         };
         match fact.rows {
             None => all.push(touch(bytes.shifted(fact.offset))),
-            Some(_) => all.extend(fact.spans_of_root(bytes).into_iter().map(touch)),
+            Some(_) => all.extend(fact.spans_of_root(bytes).map(touch)),
         }
     }
     all.sort_by_key(|touch| touch.kind == AccessKind::Write);

@@ -1,6 +1,6 @@
 //! Is everything where it can be at all? Each value and each scratch alone. O(values + steps).
 //!
-//! - A root of storage arena or persistent is in a bank; what comes from outside, is an output or
+//! - A root of storage arena or persistent is in a bank, the one that it has to be in if it says so; what comes from outside, is an output or
 //!   shared may be outside of the plan; what is external must be; what is elided is nowhere.
 //! - A view is at its root's place plus its offset.
 //! - An offset is a multiple of the value's alignment, or of the plan's where it says nothing. A
@@ -103,6 +103,12 @@ impl Check<'_, '_> {
             _ => None,
         };
         self.found.extend(violation);
+        if let (Place::Bank(slot), Some(wanted)) = (place, self.facts.program.bank(value)) {
+            let (bank, bank_of) = (slot.bank, self.facts.plan.banks.get(slot.bank.index()));
+            if bank_of.is_some_and(|bank| bank.name != wanted) {
+                self.found.push(Violation::WrongBank { value, bank });
+            }
+        }
     }
 
     /// Whether a value is inside the caller's memory of another.
@@ -167,7 +173,8 @@ impl Check<'_, '_> {
     }
 
     fn overwrites(&mut self, step: StepId) {
-        for overwrite in self.facts.overwrites(step).into_iter().filter(|o| o.must) {
+        let facts = self.facts;
+        for overwrite in facts.overwrites(step).iter().filter(|o| o.must) {
             let (output, input) = (overwrite.output, overwrite.input);
             if [output, input].iter().any(|value| self.facts.value(*value).rows.is_some()) {
                 let (step, value, why) = (Some(step), Some(output), "an overwrite of rows");

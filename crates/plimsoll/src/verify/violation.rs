@@ -180,6 +180,13 @@ pub enum Violation {
         /// The value.
         value: ValueId,
     },
+    /// A value is in another bank than the one that it has to be in.
+    WrongBank {
+        /// The value.
+        value: ValueId,
+        /// The bank that it is in.
+        bank: BankId,
+    },
     /// A value that has no bytes has a place.
     PlacedElided {
         /// The value.

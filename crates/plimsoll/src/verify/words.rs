@@ -144,6 +144,9 @@ fn words_of_places(violation: &Violation, n: Names, f: &mut fmt::Formatter<'_>) 
         Violation::PlacedInBank { value } => {
             write!(f, "{} is the caller's, and has a place in a bank", n.value(value))
         }
+        Violation::WrongBank { value, bank } => {
+            write!(f, "{} is in {}, and has to be in another one", n.value(value), n.bank(bank))
+        }
         Violation::PlacedElided { value } => {
             write!(f, "{} is folded away, and has a place", n.value(value))
         }

@@ -49,7 +49,7 @@ fn the_pieces_of_a_bank_are_all_of_it() {
                 }
                 // What is in use is the load of the packing, and what another plan lends.
                 let in_use = account
-                    .bytes(|what| !matches!(what, What::Padding | What::Free | What::Lent(_)));
+                    .bytes(|what| !matches!(what, What::Padding | What::Free | What::Imported(_)));
                 let now = point.0.cast_signed();
                 let section = (0..sweep.len()).find(|s| {
                     let life = sweep.life_of(*s);

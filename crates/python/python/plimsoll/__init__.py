@@ -5,7 +5,8 @@
 >>> p.arena_bytes, p.status
 (12288, 'optimal')
 
-`plan` plans a model, `Program` whatever you declare, `explain` says why the arena is as large as it is.
+`plan` plans a model, `Program` whatever you declare, `explain` says why the arena is as large as it is, `fit` rewrites a
+model so that it needs less, and a `Session` runs one in the memory that is planned for it.
 `plimsoll.executorch` and `plimsoll.torch` are adapters; torch and executorch are not needed for the rest.
 """
 
@@ -13,12 +14,15 @@ from ._plimsoll import (
     DoesNotFit,
     Error,
     Explanation,
+    Fitted,
     Packing,
     Plan,
     Program,
+    Session,
     __version__,
     check,
     explain,
+    fit,
     pack,
     plan,
 )
@@ -27,12 +31,15 @@ __all__ = [
     "DoesNotFit",
     "Error",
     "Explanation",
+    "Fitted",
     "Packing",
     "Plan",
     "Program",
+    "Session",
     "__version__",
     "check",
     "explain",
+    "fit",
     "pack",
     "plan",
 ]

@@ -8,15 +8,19 @@ __all__ = [
     "DoesNotFit",
     "Error",
     "Explanation",
+    "Fitted",
     "Packing",
     "Plan",
     "Program",
+    "Session",
     "__version__",
     "check",
     "command",
     "explain",
+    "fit",
     "pack",
     "plan",
+    "size_bytes",
 ]
 __version__: str
 
@@ -58,18 +62,23 @@ class _ModelOptions(_ChoiceOptions, total=False):
     state: Mapping[str, str]
     width: str
     sizes: _Path
-    kernels: Literal["standard", "strided", "views", "copying"]
+    kernels: str
     own_bytes: _Names
     strided: _Names
     concat: Literal["copy", "join"]
     budget: _Size
 
 class _PlanOptions(_ModelOptions, total=False):
+    near: _Path
     symbol_prefix: str
     tensor_order: _Path
 
 class _ExplainOptions(_ModelOptions, total=False):
     advice: bool
+
+class _FitOptions(_ModelOptions, total=False):
+    most_arithmetic: Union[float, str]
+    work: int
 
 class _PlacedValue(TypedDict):
     name: str
@@ -128,6 +137,38 @@ class Explanation:
     @property
     def fits(self) -> bool: ...
     def to_json(self) -> str: ...
+
+@final
+class Fitted:
+    @property
+    def source_arena_bytes(self) -> int: ...
+    @property
+    def arena_bytes(self) -> int: ...
+    @property
+    def points(self) -> list[dict[str, Any]]: ...
+    def to_json(self) -> str: ...
+    def save(self, path: _Path) -> None: ...
+
+@final
+class Session:
+    def __new__(
+        cls,
+        model: Union[_Model, None] = None,
+        *,
+        dims: Mapping[str, int] = ...,
+        input_shapes: Mapping[str, Sequence[int]] = ...,
+        order: Literal["given", "fast", "best"] = ...,
+        random_weights: int = ...,
+    ) -> Session: ...
+    @property
+    def inputs(self) -> dict[str, tuple[str, tuple[int, ...]]]: ...
+    @property
+    def outputs(self) -> dict[str, tuple[str, tuple[int, ...]]]: ...
+    @property
+    def arena_bytes(self) -> int: ...
+    @property
+    def weights_bytes(self) -> int: ...
+    def run(self, inputs: dict[str, Any], *, copy: bool = True) -> dict[str, Any]: ...
 
 @final
 class Program:
@@ -220,4 +261,12 @@ def explain(
     progress: Union[_Progress, None] = None,
     **options: Unpack[_ExplainOptions],
 ) -> Explanation: ...
+def fit(
+    model: Union[_Model, None] = None,
+    *,
+    output: Union[_Path, None] = None,
+    progress: Union[_Progress, None] = None,
+    **options: Unpack[_FitOptions],
+) -> Fitted: ...
+def size_bytes(size: _Size) -> int: ...
 def command(arguments: Sequence[_Path]) -> int: ...

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, Optional, Union
 
-from ._plimsoll import Error, Plan, Program
+from ._plimsoll import Error, Plan, Program, size_bytes
 from .torch import Declared, name_of, op_of, reordered
 
 try:
@@ -62,15 +62,18 @@ def planner(
     effort: Any = "default",
     limits: Optional[Mapping[int, Union[int, str]]] = None,
     hints: bool = True,
+    early_write_back: bool = True,
 ) -> "Planner":
     """An algorithm for `MemoryPlanningPass(memory_planning_algo=…)`.
 
     `in_place`: outputs may take over the bytes of inputs where `IN_PLACE` has the op. `effort`: how long to
     search for a packing, as in `plimsoll.pack`. `limits`: how large the pool of a mem_id may be; what does not
     fit is `plimsoll.DoesNotFit`, at export and not on the device. `hints`: warn of weights that are computed
-    in the arena in every run and could be folded.
+    in the arena in every run and could be folded. `early_write_back`: mutable buffers, such as caches, get their
+    new state as soon as nobody reads the old one any more, and not at the end of the program, where ExecuTorch
+    puts it: new states do not wait in the arena.
     """
-    return Planner(in_place, effort, dict(limits or {}), hints)
+    return Planner(in_place, effort, dict(limits or {}), hints, early_write_back)
 
 
 def reorder(program: Any, **options: Any) -> Any:
@@ -107,9 +110,15 @@ class Planner:
     __name__ = "plimsoll"
 
     def __init__(
-        self, in_place: bool, effort: Any, limits: dict[int, Union[int, str]], hints: bool
+        self,
+        in_place: bool,
+        effort: Any,
+        limits: dict[int, Union[int, str]],
+        hints: bool,
+        early_write_back: bool,
     ) -> None:
         self.in_place, self.effort, self.limits, self.hints = in_place, effort, limits, hints
+        self.early_write_back = early_write_back
         #: One for each graph and mem_id, in the order of planning: to be asked, saved and shown.
         self.plans: list[Plan] = []
 
@@ -119,6 +128,8 @@ class Planner:
         specs = list(specs)
         for spec in specs:
             spec.realign(alignment)
+        if self.early_write_back:
+            _write_back_early(graph_module.graph, graph_signature)
         reserved = list(getattr(graph_module, "input_mem_buffer_sizes", None) or [])
         pools = sorted({1, *(spec.mem_id or 1 for spec in specs)})
         sizes = [0] * (max([pools[-1], len(reserved) - 1]) + 1)
@@ -135,6 +146,29 @@ class Planner:
         if self.hints:
             _hint(graph_module, specs)
         return sizes
+
+
+def _write_back_early(graph: Any, signature: Any) -> None:
+    """Moves each node that gives a mutable buffer its new state to where the state is made and nobody reads the
+    old one any more."""
+    nodes = list(graph.nodes)
+    for buffer in [node for node in nodes if _is_mutable_buffer(node, signature)]:
+        (spec,) = _specs(buffer) or (None,)
+        touching = [n for n in nodes if any(_is_part(s, spec) for m in (n, *n.all_input_nodes) for s in _specs(m))]
+        touching = [node for node in touching if node.op == "call_function"]
+        if not touching or name_of(touching[-1]) != "aten::copy_" or touching[-1].args[0] is not buffer:
+            continue
+        *others, copy = touching
+        latest = max([*others, *copy.all_input_nodes], key=nodes.index)
+        if latest.op == "call_function":
+            latest.append(copy)
+
+
+def _is_part(spec: Any, of: Any) -> bool:
+    """Whether a spec has bytes of another."""
+    while spec is not None and spec is not of:
+        spec = _root(spec.storage_base) if spec.storage_base is not None else None
+    return spec is not None
 
 
 class _Graph:
@@ -212,7 +246,7 @@ class _Graph:
     def plan(self, alignment: int, effort: Any, limit: Any, beside: int) -> Plan:
         options: dict[str, Any] = {}
         if limit is not None:
-            options["banks"] = [f"pool={_size(limit) - beside}"]
+            options["banks"] = [f"pool={size_bytes(limit) - beside}"]
         return self.program.plan(
             order="given",
             effort=effort,
@@ -271,16 +305,6 @@ def _is_like(one: Any, other: Any) -> bool:
     """Whether an element of one is where the same element of the other is, whatever the sizes are in a run."""
     same = all(getattr(one, key) == getattr(other, key) for key in ("dtype", "shape", "dim_order"))
     return same and one.is_static_shape_tensor and other.is_static_shape_tensor
-
-
-def _size(limit: Union[int, str]) -> int:
-    if isinstance(limit, int):
-        return limit
-    units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-    for unit, factor in units.items():
-        if limit.endswith(unit):
-            return int(float(limit[: -len(unit)]) * factor)
-    return int(limit)
 
 
 def _hint(graph_module: Any, specs: list[Any]) -> None:

@@ -208,7 +208,7 @@ pub(super) fn sums(account: &Account) -> [(u64, &'static str); 7] {
         (of(|what| matches!(what, What::Guard(_))), "behind values, for kernels that write there"),
         (of(|what| matches!(what, What::Scratch(_))), "scratch memory of the step"),
         (of(|what| matches!(what, What::Between(_))), "between parts of a value that are needed"),
-        (of(|what| matches!(what, What::Lent(_))), "where another plan has put values"),
+        (of(|what| matches!(what, What::Imported(_))), "where another plan has put values"),
         (of(|what| what == What::Padding), "left out for alignment"),
         (of(|what| what == What::Free), "free then, needed at other times"),
     ]

@@ -45,12 +45,15 @@ impl FrontierReport<'_> {
             .regions
             .iter()
             .map(|region| json!({ "way": region.way, "how": region.words, "nodes": region.nodes }));
+        let tensors = point.peak_tensors.iter();
+        let tensors = tensors.map(|(name, bytes)| json!({ "name": name, "bytes": bytes }));
         json!({
             "arena_bytes": point.arena_bytes,
             "multiply_adds": point.multiply_adds,
             "extra_percent": self.extra_percent(point),
             "nodes": point.nodes,
             "regions": regions.collect::<Vec<_>>(),
+            "peak": { "node": point.peak_node, "tensors": tensors.collect::<Vec<_>>() },
         })
     }
 }

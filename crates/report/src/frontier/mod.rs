@@ -49,6 +49,10 @@ pub struct FrontierPoint {
     pub nodes: usize,
     /// What is computed otherwise.
     pub regions: Vec<Region>,
+    /// The node that runs when most bytes are in use.
+    pub peak_node: Option<String>,
+    /// The tensors that are in use then and their bytes, the largest first.
+    pub peak_tensors: Vec<(String, u64)>,
 }
 
 /// Nodes that are computed otherwise.

@@ -11,6 +11,9 @@ use crate::words::{bold, counted, plain};
 /// So many regions of a point are listed.
 const MOST_REGIONS: usize = 12;
 
+/// So many tensors at a peak are listed.
+const MOST_TENSORS: usize = 3;
+
 impl FrontierReport<'_> {
     /// Writes all of it.
     ///
@@ -77,7 +80,8 @@ impl FrontierReport<'_> {
             Wanted::Budget(budget) => {
                 let (over, extra) = (size::long(least.arena_bytes - budget), self.extra(least));
                 format!(
-                    "the smallest arena found has {arena}, for {extra} arithmetic; that is {over} too many"
+                    "the smallest arena found has {arena}, for {extra} arithmetic; that is {over} too many; {}",
+                    in_the_way(least)
                 )
             }
             Wanted::MostArithmetic(_) | Wanted::Frontier => {
@@ -100,6 +104,20 @@ fn write_regions(out: &mut dyn Write, point: &FrontierPoint) -> io::Result<()> {
     }
     let more = point.regions.len().saturating_sub(MOST_REGIONS);
     if more > 0 { writeln!(out, "{:14}and {}", "", counted(more, "region")) } else { Ok(()) }
+}
+
+/// What is there when most bytes are in use.
+fn in_the_way(point: &FrontierPoint) -> String {
+    let when = point.peak_node.as_deref().map_or("the end".to_owned(), plain);
+    let tensor =
+        |(name, bytes): &(String, u64)| format!("{} ({})", plain(name), size::short(*bytes));
+    let mut tensors: Vec<String> =
+        point.peak_tensors.iter().take(MOST_TENSORS).map(tensor).collect();
+    let more = point.peak_tensors.len().saturating_sub(MOST_TENSORS);
+    if more > 0 {
+        tensors.push(format!("{more} more"));
+    }
+    format!("at {when} there are {}", tensors.join(", "))
 }
 
 /// The first and the last node of a region.

@@ -294,7 +294,7 @@ fn writers(program: &dyn Program, plan: &Plan) -> Vec<Option<StepId>> {
     writers
 }
 
-/// Where a value is and when: what another plan has lent is there all the time.
+/// Where a value is and when: what another plan has placed is there all the time.
 fn lies(
     program: &dyn Program,
     place: Place,

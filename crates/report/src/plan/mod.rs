@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 use pictures::Picture;
 use plimsoll::verify::VerifiedPlan;
-use plimsoll::{Ordering, Place, Plan, Program, Recorded, Role, Totals, ValueId, write_plan};
+use plimsoll::{Ordering, Place, Plan, Program, Recorded, Role, Totals, ValueId, write_plan_to};
 use plimsoll_graph::annotate::annotate;
 use plimsoll_graph::{Best, ScheduledGraph, text as plim};
 use plimsoll_model::range::Proof;
@@ -124,8 +124,8 @@ impl<'a> PlanReport<'a> {
     ///
     /// # Errors
     /// What the writer says.
-    pub fn write_json(&self, out: &mut dyn Write, told: Recorded) -> io::Result<()> {
-        out.write_all(write_plan(self.program, self.plan, told, self.found()).as_bytes())
+    pub fn write_json(&self, out: &mut dyn Write, recorded: Recorded) -> io::Result<()> {
+        write_plan_to(out, self.program, self.plan, recorded, self.found())
     }
 
     /// Writes a row for each value that has a place of its own.

@@ -49,7 +49,9 @@ fn up(fusing: &Fusing<'_>, softmax: usize, core: &mut BTreeSet<usize>) -> Option
         match fusing.role(maker) {
             Role::Product => return Some(maker),
             Role::Elementwise | Role::Reshape => {}
-            Role::Softmax | Role::Transpose | Role::Layout | Role::None => return None,
+            Role::Softmax | Role::Reduce | Role::Transpose | Role::Layout | Role::None => {
+                return None;
+            }
         }
         let operands = fusing.model.body.nodes[maker].inputs.iter().flatten().copied();
         let scores = |operand: &TensorId| {
@@ -74,7 +76,9 @@ fn down(fusing: &Fusing<'_>, softmax: usize, core: &mut BTreeSet<usize>) -> Opti
                 return (weights == Some(made)).then_some(reader);
             }
             Role::Elementwise | Role::Reshape => node = reader,
-            Role::Softmax | Role::Transpose | Role::Layout | Role::None => return None,
+            Role::Softmax | Role::Reduce | Role::Transpose | Role::Layout | Role::None => {
+                return None;
+            }
         }
     }
 }
@@ -101,7 +105,12 @@ fn read_through(fusing: &Fusing<'_>, operand: TensorId, nodes: &mut BTreeSet<usi
             Role::Elementwise if is_scale(fusing, maker) => {
                 nodes.extend(shapes.drain(..).chain([maker]));
             }
-            Role::Elementwise | Role::Product | Role::Softmax | Role::Layout | Role::None => break,
+            Role::Elementwise
+            | Role::Product
+            | Role::Softmax
+            | Role::Reduce
+            | Role::Layout
+            | Role::None => break,
         }
         let Some(next) = node.inputs.first().copied().flatten() else { break };
         tensor = next;

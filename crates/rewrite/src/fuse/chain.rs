@@ -1,7 +1,7 @@
 //! Chains: from a node on, what follows element by element and comes together again.
 //!
 //! From the first node on, readers are added in the order in which they run, as long as they go over the elements
-//! of the first one by one, in whatever shape. Whenever just one of the tensors that were made is read by others, or handed out, the
+//! of the first one by one, in whatever shape, or over its rows. Whenever just one of the tensors that were made is read by others, or handed out, the
 //! nodes up to there can be one step. `x · sigmoid(x)` behind a convolution is such a place twice: behind the convolution
 //! and behind the product, but not between them.
 
@@ -16,7 +16,8 @@ const MOST_NODES: usize = 24;
 /// another step end it.
 pub(super) fn beginnings(fusing: &Fusing<'_>, first: usize, taken: &[bool]) -> Vec<Vec<usize>> {
     let Some(made) = only_output(fusing, first) else { return Vec::new() };
-    let mut chain = Chain { fusing, first: made, nodes: vec![first], made: vec![made] };
+    let is_of_rows = fusing.role(first) != Role::Product;
+    let mut chain = Chain { fusing, first: made, nodes: vec![first], made: vec![made], is_of_rows };
     let mut found = Vec::new();
     while chain.nodes.len() < MOST_NODES {
         let Some(next) = chain.next(taken) else { break };
@@ -43,6 +44,8 @@ struct Chain<'a> {
     nodes: Vec<usize>,
     /// What they make, in the same order.
     made: Vec<TensorId>,
+    /// Whether numbers of rows may be made on the way.
+    is_of_rows: bool,
 }
 
 impl Chain<'_> {
@@ -53,11 +56,25 @@ impl Chain<'_> {
         let outside: BTreeSet<usize> = readers.filter(|node| !self.nodes.contains(node)).collect();
         let fits = |node: &usize| {
             let made = only_output(self.fusing, *node);
-            let same = made.is_some_and(|made| self.fusing.same_elements(made, self.first));
             let role = self.fusing.role(*node);
-            same && !taken[*node] && matches!(role, Role::Elementwise | Role::Reshape)
+            let is_element = matches!(role, Role::Elementwise | Role::Reshape);
+            let fits = |made: TensorId| {
+                (is_element && self.fusing.same_elements(made, self.first))
+                    || (self.is_of_rows
+                        && matches!(role, Role::Elementwise | Role::Reduce)
+                        && self.has_rows(made))
+            };
+            !taken[*node] && made.is_some_and(fits)
         };
         outside.into_iter().filter(fits).min_by_key(|node| wiring.place(*node))
+    }
+
+    /// Whether a tensor has rows where the first has, or one number for each.
+    fn has_rows(&self, made: TensorId) -> bool {
+        let (made, first) = (self.fusing.dims(made), self.fusing.dims(self.first));
+        let outer = |dims: Option<Vec<u64>>| dims?.split_last().map(|(_, outer)| outer.to_vec());
+        let made = outer(made);
+        made.is_some() && made == outer(first)
     }
 
     /// Whether others read only what the last node makes, which runs last.

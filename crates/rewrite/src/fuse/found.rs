@@ -53,7 +53,8 @@ pub(super) fn found(fusing: &Fusing<'_>, kinds: &BTreeSet<FusionKind>) -> Found 
     let mut firsts: Vec<usize> = (0..count).collect();
     firsts.sort_by_key(|node| std::cmp::Reverse(fusing.wiring.place(*node)));
     let products = firsts.iter().filter(|node| fusing.role(**node) == Role::Product);
-    let elements = firsts.iter().rev().filter(|node| fusing.role(**node) == Role::Elementwise);
+    let is_element = |node: usize| matches!(fusing.role(node), Role::Elementwise | Role::Reduce);
+    let elements = firsts.iter().rev().filter(|node| is_element(**node));
     for first in products.chain(elements) {
         if taken[*first] {
             continue;
@@ -82,6 +83,7 @@ fn needed(fusing: &Fusing<'_>, nodes: &[usize]) -> Option<BTreeSet<FusionKind>> 
     let accesses = fusing.accesses(&FusedStep { nodes: nodes.to_vec() }).ok()?;
     let kinds: &[FusionKind] = match (accesses.form, accesses.overwrites.is_empty()) {
         (Form::Chain, _) => &[FusionKind::Activation],
+        (Form::Rows { .. }, _) => &[FusionKind::Norm],
         (Form::Product { .. }, true) => &[FusionKind::Epilogue],
         (Form::Product { .. }, false) => &[FusionKind::Epilogue, FusionKind::Residual],
         (Form::Attention { .. }, _) => &[FusionKind::Attention],
@@ -118,6 +120,7 @@ fn inlined(
             | Role::Transpose
             | Role::Product
             | Role::Softmax
+            | Role::Reduce
             | Role::None => continue,
         };
         let Some(made) = only_output(fusing, *node).filter(|made| !fusing.wiring.is_output(*made))

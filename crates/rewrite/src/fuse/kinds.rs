@@ -8,6 +8,8 @@ use std::str::FromStr;
 pub enum FusionKind {
     /// Functions of elements as one step: `x · sigmoid(x)`, GELU from its parts, and any other chain.
     Activation,
+    /// Functions of rows as one step: a normalisation or a softmax that is spelled out.
+    Norm,
     /// A chain on the sums of a convolution or a product, before they are stored.
     Epilogue,
     /// The same with an operand of the output's shape, such as a residual.
@@ -22,8 +24,9 @@ pub enum FusionKind {
 
 impl FusionKind {
     /// All of them, those first that never cost arithmetic.
-    pub const ALL: [FusionKind; 6] = [
+    pub const ALL: [FusionKind; 7] = [
         FusionKind::Activation,
+        FusionKind::Norm,
         FusionKind::Epilogue,
         FusionKind::Residual,
         FusionKind::Attention,
@@ -36,6 +39,7 @@ impl FusionKind {
     pub fn name(self) -> &'static str {
         match self {
             FusionKind::Activation => "activation",
+            FusionKind::Norm => "norm",
             FusionKind::Epilogue => "epilogue",
             FusionKind::Residual => "residual",
             FusionKind::Attention => "attention",

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use plimsoll::ValueId;
 use plimsoll::explain::peaks;
 use plimsoll_graph::{Case, CaseError, PlannedGraph};
-use plimsoll_model::{FusedGraph, FusedStep, Fusing, Inferred, Model, Role, Wiring};
+use plimsoll_model::{
+    AllKernels, FusedGraph, FusedKernels, FusedStep, Fusing, Inferred, Model, Role, Wiring,
+};
 
 use super::chain::only_output;
 use super::found::{Found, found, reads_as_data};
@@ -31,16 +33,17 @@ pub struct Fused {
 }
 
 /// Finds the fusions of these kinds that make the arena of a model smallest. `case` says how its graph, without
-/// fusions, is planned.
+/// fusions, is planned; `kernels` what the runtime can do.
 pub fn fuse(
     model: &Model,
     inferred: &Inferred,
     case: &Case,
     kinds: &BTreeSet<FusionKind>,
+    kernels: &dyn FusedKernels,
 ) -> Result<Fused, CaseError> {
     let wiring = Wiring::new(model, &inferred.order);
     let Inferred { facts, statics, .. } = inferred;
-    let fusing = Fusing { model, facts, statics, wiring: &wiring };
+    let fusing = Fusing { model, facts, statics, wiring: &wiring, kernels };
     let found = found(&fusing, kinds);
     let quick = case.clone().quick();
     let mut search = Search { fusing, inferred, quick, found: &found, plans: 0 };
@@ -69,7 +72,7 @@ pub fn fuse_all(
 ) -> Option<FusedGraph> {
     let wiring = Wiring::new(model, &inferred.order);
     let Inferred { facts, statics, .. } = inferred;
-    let fusing = Fusing { model, facts, statics, wiring: &wiring };
+    let fusing = Fusing { model, facts, statics, wiring: &wiring, kernels: &AllKernels };
     let found = found(&fusing, kinds);
     let inlined = (0..found.inlined.len()).collect();
     let steps = steps(&fusing, &found, &Chosen { kinds: kinds.clone(), inlined });
@@ -163,7 +166,8 @@ impl Search<'_> {
     fn tried(&mut self, chosen: Chosen) -> Option<Tried> {
         self.plans += 1;
         let steps = steps(&self.fusing, self.found, &chosen);
-        let graph = self.inferred.fused(self.fusing.model, &steps).ok()?;
+        let Fusing { model, kernels, .. } = self.fusing;
+        let graph = self.inferred.fused_by(model, &steps, kernels).ok()?;
         let planned = Case { graph: graph.graph.clone(), ..self.quick.clone() }.plan().ok()?;
         Some(Tried { chosen, steps, graph, planned })
     }

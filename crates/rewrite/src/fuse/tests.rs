@@ -2,7 +2,8 @@
 
 use plimsoll_model::testing::ModelBuilder;
 use plimsoll_model::{
-    Binary, Bindings, Convolution, Operator, Padding, Resize, Softmax, TensorId, Unary, infer,
+    AllKernels, Binary, Bindings, Convolution, Operator, Padding, Resize, Softmax, TensorId, Unary,
+    infer,
 };
 
 use super::*;
@@ -29,7 +30,8 @@ fn conv(build: &mut ModelBuilder, x: TensorId, from: u64, to: u64) -> TensorId {
 fn fused(model: &Model, kinds: &[FusionKind]) -> (u64, u64, Vec<Vec<usize>>) {
     let inferred = infer(model, &Bindings::default()).unwrap();
     let case = Case::new(inferred.graph.clone());
-    let fused = fuse(model, &inferred, &case, &kinds.iter().copied().collect()).unwrap();
+    let kinds = kinds.iter().copied().collect();
+    let fused = fuse(model, &inferred, &case, &kinds, &AllKernels).unwrap();
     let steps = fused.steps.into_iter().map(|step| step.nodes).collect();
     (fused.unfused_bytes, fused.planned.arena_bytes(), steps)
 }
@@ -133,6 +135,6 @@ fn names_of_kinds_are_read_back() {
         assert_eq!(kind.to_string().parse(), Ok(kind));
     }
     let error = "silu".parse::<FusionKind>().unwrap_err().to_string();
-    let known = "activation, epilogue, residual, attention, layout, prologue";
+    let known = "activation, norm, epilogue, residual, attention, layout, prologue";
     assert_eq!(error, format!("unknown kind of fusion \"silu\"; there are {known}"));
 }

@@ -4,29 +4,71 @@ use std::collections::BTreeMap;
 
 use plimsoll_model::{ModelNode, Operator, TensorId};
 
-use super::needs::Shapes;
-use super::region::{Network, Region};
+use super::needs::{Need, Shapes};
+use super::region::{Network, Region, read};
 use crate::draft::Draft;
 use crate::rewritten::Rewritten;
 
 /// The model with regions computed in so many parts each.
 pub(super) fn applied(network: &Network<'_>, regions: &[(Region, u64)]) -> Rewritten {
+    applied_with(network, regions, &BTreeMap::new())
+}
+
+/// The same, where some nodes gather one unit of what a region makes: they read that part alone.
+pub(super) fn applied_with(
+    network: &Network<'_>,
+    regions: &[(Region, u64)],
+    selected: &BTreeMap<usize, u64>,
+) -> Rewritten {
     let shapes = network.shapes;
     let mut draft = Draft::new(shapes.model);
     let mut region_of: Vec<Option<usize>> = vec![None; shapes.model.body.nodes.len()];
     for (index, (region, _)) in regions.iter().enumerate() {
         region.nodes.iter().for_each(|node| region_of[*node] = Some(index));
     }
+    let mut pieces: BTreeMap<TensorId, Vec<Option<TensorId>>> = BTreeMap::new();
     for unit in order(shapes, &region_of, regions) {
         match unit {
-            Unit::Node(node) => draft.keep(node),
+            Unit::Node(node) => match selected.get(&node) {
+                Some(index) => select(&mut draft, shapes, node, *index, &pieces),
+                None => draft.keep(node),
+            },
             Unit::Region(index) => {
                 let (region, parts) = &regions[index];
-                Parted { shapes, network, region, draft: &mut draft }.emit(*parts);
+                let mut parted = Parted { shapes, network, region, draft: &mut draft };
+                let made = parted.emit(*parts);
+                let is_whole = |id: &TensorId| {
+                    let readers = &network.readers[id.index()];
+                    !readers.iter().all(|reader| selected.contains_key(reader))
+                        || network.is_output[id.index()]
+                };
+                for (id, list) in made {
+                    if is_whole(&id) {
+                        parted.join(id, &list);
+                    }
+                    pieces.insert(id, list);
+                }
             }
         }
     }
     draft.finish()
+}
+
+/// Adds a gather of one unit that is there as a part.
+fn select(
+    draft: &mut Draft,
+    shapes: &Shapes<'_>,
+    at: usize,
+    index: u64,
+    pieces: &BTreeMap<TensorId, Vec<Option<TensorId>>>,
+) {
+    let node = shapes.model.body.nodes[at].clone();
+    let read = |operand: usize| node.inputs.get(operand).copied().flatten();
+    let piece = read(0).and_then(|id| pieces.get(&id));
+    let piece = piece.and_then(|list| list.get(usize::try_from(index).ok()?).copied().flatten());
+    let dims = read(1).and_then(|id| shapes.dims(id)).unwrap_or_default();
+    let first = draft.ints_of("index", &[0], dims);
+    draft.node_into(&node.name, node.operator, &[piece, Some(first)], &node.outputs, Some(at));
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,22 +119,6 @@ fn order(shapes: &Shapes<'_>, region_of: &[Option<usize>], regions: &[(Region, u
     done
 }
 
-/// What a node reads, in its bodies too.
-fn read(node: &ModelNode) -> Vec<TensorId> {
-    let mut ids: Vec<TensorId> = node.inputs.iter().flatten().copied().collect();
-    let bodies: Vec<&plimsoll_model::Body> = match &node.operator {
-        Operator::If(branches) => vec![&branches.then, &branches.otherwise],
-        Operator::Loop(body) => vec![body],
-        Operator::Scan(scan) => vec![&scan.body],
-        _ => Vec::new(),
-    };
-    for body in bodies {
-        ids.extend(&body.outputs);
-        ids.extend(body.nodes.iter().flat_map(read));
-    }
-    ids
-}
-
 /// A region on its way into a draft.
 struct Parted<'a, 'd> {
     shapes: &'a Shapes<'a>,
@@ -102,7 +128,8 @@ struct Parted<'a, 'd> {
 }
 
 impl Parted<'_, '_> {
-    fn emit(&mut self, parts: u64) {
+    /// All parts; the pieces of what leaves the region.
+    fn emit(&mut self, parts: u64) -> BTreeMap<TensorId, Vec<Option<TensorId>>> {
         let outputs = self.network.outputs(self.region);
         let mut pieces: BTreeMap<TensorId, Vec<Option<TensorId>>> = BTreeMap::new();
         for part in 0..parts {
@@ -113,11 +140,14 @@ impl Parted<'_, '_> {
                 pieces.entry(*id).or_default().push(made.get(id).copied());
             }
         }
-        for (id, pieces) in pieces {
-            let axis = self.region.axes[&id].cast_signed() as i64;
-            let name = self.shapes.model.tensor(id).name.clone();
-            self.draft.node_into(&name, Operator::Concat { axis }, &pieces, &[Some(id)], None);
-        }
+        pieces
+    }
+
+    /// Puts together what leaves the region.
+    fn join(&mut self, id: TensorId, pieces: &[Option<TensorId>]) {
+        let axis = self.region.axes[&id].cast_signed() as i64;
+        let name = self.shapes.model.tensor(id).name.clone();
+        self.draft.node_into(&name, Operator::Concat { axis }, pieces, &[Some(id)], None);
     }
 
     /// All nodes for some of the units; what stands for each tensor.
@@ -126,8 +156,11 @@ impl Parted<'_, '_> {
         for index in self.region.nodes.clone() {
             let node = self.shapes.model.body.nodes[index].clone();
             let mut inputs = Vec::new();
-            for input in &node.inputs {
-                inputs.push(input.map(|id| self.operand(id, units, &mut made)));
+            for (input, need) in node.inputs.iter().zip(self.network.needs(self.region, index)) {
+                inputs.push(input.map(|id| match need {
+                    Need::Whole => id,
+                    Need::Part(axis) => self.operand(id, axis, units, &mut made),
+                }));
             }
             self.regrouped(&node, units, &mut inputs);
             let outputs: Vec<Option<TensorId>> = node
@@ -145,14 +178,14 @@ impl Parted<'_, '_> {
         made
     }
 
-    /// What stands for an operand: a part that was made, a slice of what comes from outside, or all of it.
+    /// What stands for a part of an operand: what was made, or a slice of what comes from outside.
     fn operand(
         &mut self,
         id: TensorId,
+        axis: usize,
         units: [u64; 2],
         made: &mut BTreeMap<TensorId, TensorId>,
     ) -> TensorId {
-        let Some(axis) = self.region.axes.get(&id).copied() else { return id };
         if let Some(part) = made.get(&id) {
             return *part;
         }

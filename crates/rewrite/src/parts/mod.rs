@@ -5,39 +5,78 @@
 //! columns of logits. What is inside of a region is then there in parts alone. No arithmetic is added, and no sum is
 //! reordered. Operators decide ([`needs`]), never names.
 //!
-//! Which regions there are follows from a target: around every tensor that is large beside it, largest first, and in
-//! as many parts as bring the region down to the target. What comes of it is planned by whoever asks.
-//!
-//! Cost: a region is grown in steps that each look at the region once, so it is linear in the model for every large
-//! tensor, and regions are bounded.
+//! Which regions there are is [searched](search) by what is alive; what comes of it is planned by whoever asks.
 
 mod apply;
 mod needs;
+mod peak;
 mod region;
+mod search;
+mod selects;
+mod storage;
 
 use plimsoll::Pulse;
 use plimsoll_graph::{Fact, Shape};
-use plimsoll_model::{Bindings, Model, ShapeError, TensorId, infer};
+use plimsoll_model::{Bindings, Model, ShapeError, infer};
 
 use self::apply::applied;
 use self::needs::Shapes;
+pub(crate) use self::peak::Look;
 use self::region::{Network, Region};
+pub(crate) use self::selects::made_apart;
 use crate::frontier::{Applied, FitError, Point, Way};
 use crate::rewritten::Rewritten;
 
-/// A tensor is large if it takes more than this part of the target.
-const LARGE: u64 = 6;
+/// How many nodes of ranges are looked at in one search.
+const WORK: u64 = 6_000_000;
 
-/// The most regions that are made at once.
-const MOST_REGIONS: usize = 512;
+/// How often parts are cut into parts.
+const ROUNDS: usize = 4;
 
-/// A model with regions in parts, so that each takes no more than the target, as far as that can be; `None` if there
-/// is nothing to do. Says what was done.
-pub(crate) fn in_parts(
+/// The most nodes that a model becomes.
+const MOST_NODES: usize = 12_000;
+
+/// A model with regions in parts.
+pub(crate) struct Parted {
+    pub(crate) rewritten: Rewritten,
+    /// What was done.
+    pub(crate) ways: Vec<Applied>,
+    /// What it takes, nearly.
+    pub(crate) peak: u64,
+}
+
+/// A model with regions in parts, so that it takes no more than a target, nearly, or as little as it can; `None` if
+/// it would take no less.
+fn in_parts(
     rewritten: &Rewritten,
     bindings: &Bindings,
     target: u64,
-) -> Result<Option<(Rewritten, Vec<Applied>)>, ShapeError> {
+    look: Look,
+) -> Result<Option<Parted>, ShapeError> {
+    if rewritten.model.body.nodes.len() > MOST_NODES {
+        return Ok(None);
+    }
+    with_network(rewritten, bindings, |network| {
+        let mut work = WORK;
+        let found = search::regions(network, target, look, &mut work);
+        let [before, peak] = found.peaks;
+        // A few percent are not worth thousands of nodes.
+        if found.regions.is_empty() || peak > before - before / 32 {
+            return None;
+        }
+        let ways = found.regions.iter().map(|(region, parts)| told(region, *parts, rewritten));
+        let ways = ways.collect();
+        let rewritten = applied(network, &found.regions).traced_through(rewritten);
+        Some(Parted { rewritten, ways, peak })
+    })
+}
+
+/// What follows from a model with who makes and who reads what; `None` if its nodes are in no order.
+fn with_network<T>(
+    rewritten: &Rewritten,
+    bindings: &Bindings,
+    found: impl FnOnce(&Network<'_>) -> Option<T>,
+) -> Result<Option<T>, ShapeError> {
     let model = &rewritten.model;
     if !is_in_order(model) {
         return Ok(None);
@@ -45,75 +84,55 @@ pub(crate) fn in_parts(
     let inferred = infer(model, bindings)?;
     let known = |fact: &Fact| fact.shape.as_ref().and_then(Shape::known);
     let shapes = Shapes { model, dims: inferred.facts.iter().map(known).collect() };
-    let bytes = inferred.facts.iter().map(|fact| bytes(fact).unwrap_or(0)).collect();
-    let mut network = Network::new(&shapes, bytes);
-    let mut large: Vec<TensorId> = (0..model.tensors.len()).map(TensorId::new).collect();
-    large.retain(|id| {
-        let is_static = inferred.statics[id.index()];
-        network.is_made(*id) && !is_static && network.bytes[id.index()] > target / LARGE
-    });
-    large.sort_by_key(|id| std::cmp::Reverse(network.bytes[id.index()]));
-    let mut regions: Vec<(Region, u64)> = Vec::new();
-    let mut inside = vec![false; model.tensors.len()];
-    for seed in large {
-        if inside[seed.index()] || regions.len() == MOST_REGIONS {
-            continue;
-        }
-        let Some(region) = network.around(seed) else { continue };
-        for node in &region.nodes {
-            network.taken[*node] = true;
-            let made = model.body.nodes[*node].outputs.iter().flatten();
-            made.for_each(|id| inside[id.index()] = true);
-        }
-        let parts = region.parts(target);
-        regions.push((region, parts));
-    }
-    if regions.is_empty() {
-        return Ok(None);
-    }
-    let parted = applied(&network, &regions).traced_through(rewritten);
-    let ways = regions.iter().map(|(region, parts)| told(region, *parts, rewritten));
-    Ok(Some((parted, ways.collect())))
+    let sizes = inferred.facts.iter().zip(&inferred.statics);
+    let sizes = sizes.map(|(fact, is_static)| if *is_static { None } else { bytes(fact) });
+    let sizes = sizes.map(|bytes| bytes.unwrap_or(0)).collect();
+    Ok(found(&Network::new(&shapes, sizes)))
 }
 
-/// Arenas that are tried for, in percent of the source's.
-const TARGETS: [u64; 4] = [60, 40, 28, 16];
+/// A model in parts, and as long as that helps in parts of parts. The first round looks as it is told, all others
+/// look for what takes over in place.
+pub(crate) fn in_parts_of_parts(
+    source: &Rewritten,
+    bindings: &Bindings,
+    target: u64,
+    look: Look,
+) -> Result<Option<Parted>, ShapeError> {
+    let mut best: Option<Parted> = None;
+    for round in 0..ROUNDS {
+        let look = if round == 0 { look } else { Look { in_place: look.in_place, deep: false } };
+        let start = best.as_ref().map_or(source, |best| &best.rewritten);
+        let Some(mut next) = in_parts(start, bindings, target, look)? else { break };
+        next.ways =
+            best.map_or_else(Vec::new, |best| best.ways).into_iter().chain(next.ways).collect();
+        best = Some(next);
+    }
+    Ok(best)
+}
 
-/// Points with less memory than one that is given, at the same arithmetic: in parts, and if that helps in parts of
-/// parts.
+/// Points with less memory than one that is given, at the same arithmetic.
 pub(crate) fn points(
     from: &Point,
     bindings: &Bindings,
     pulse: &mut Pulse<'_>,
     planned: impl Fn(Rewritten, Vec<Applied>) -> Result<Point, FitError>,
 ) -> Result<Vec<Point>, FitError> {
-    let mut best: Vec<Point> = Vec::new();
-    for _ in 0..2 {
-        let (start, ways) = match best.last() {
-            Some(point) => (point.clone(), point.ways.clone()),
-            None => (from.clone(), from.ways.clone()),
-        };
-        let mut least = start.arena_bytes;
-        let known = best.len();
-        for percent in TARGETS {
-            if pulse().is_break() {
-                return Ok(best);
-            }
-            let target = start.arena_bytes / 100 * percent;
-            let Some((parted, new)) = in_parts(&start.rewritten, bindings, target)? else {
-                continue;
-            };
-            let point = planned(parted, [&ways[..], &new[..]].concat())?;
-            if point.arena_bytes < least {
-                least = point.arena_bytes;
-                best.push(point);
-            }
-        }
-        if best.len() == known {
+    let mut points: Vec<Point> = Vec::new();
+    let mut known: Vec<(u64, usize)> = Vec::new();
+    for (in_place, deep) in [(false, false), (true, false), (true, true)] {
+        if pulse().is_break() {
             break;
         }
+        let look = Look { in_place, deep };
+        let found = in_parts_of_parts(&from.rewritten, bindings, 0, look)?;
+        let Some(Parted { rewritten, ways, peak }) = found else { continue };
+        let size = (peak, rewritten.model.body.nodes.len());
+        if !known.contains(&size) {
+            known.push(size);
+            points.push(planned(rewritten, [&from.ways[..], &ways[..]].concat())?);
+        }
     }
-    Ok(best)
+    Ok(points)
 }
 
 /// What is said of a region.
@@ -126,7 +145,7 @@ fn told(region: &Region, parts: u64, rewritten: &Rewritten) -> Applied {
 }
 
 /// Whether every node stands behind those that make what it reads.
-fn is_in_order(model: &Model) -> bool {
+pub(crate) fn is_in_order(model: &Model) -> bool {
     let mut is_there = vec![true; model.tensors.len()];
     let made = model.body.nodes.iter().flat_map(|node| node.outputs.iter().flatten());
     made.for_each(|id| is_there[id.index()] = false);
@@ -138,7 +157,7 @@ fn is_in_order(model: &Model) -> bool {
 }
 
 /// How many bytes a tensor has, if its shape is known.
-fn bytes(fact: &Fact) -> Option<u64> {
+pub(crate) fn bytes(fact: &Fact) -> Option<u64> {
     let dims = fact.shape.as_ref()?.known()?;
     let count = dims.iter().try_fold(1u64, |product, dim| product.checked_mul(*dim))?;
     fact.dtype?.bytes(count)

@@ -77,7 +77,7 @@ impl Shapes<'_> {
             | Operator::Dequantize(_)
             | Operator::DynamicQuantize
             | Operator::QuantizedUnary(_)
-            | Operator::Dropout
+            | Operator::Dropout { .. }
             | Operator::Fill { .. }
             | Operator::Range
             | Operator::EyeLike { .. }
@@ -242,7 +242,7 @@ impl Shapes<'_> {
     }
 
     /// Integers that are stored.
-    fn ints(&self, id: TensorId) -> Option<Vec<i64>> {
+    pub(super) fn ints(&self, id: TensorId) -> Option<Vec<i64>> {
         let tensor = self.model.tensor(id);
         match (tensor.origin, &tensor.content) {
             (Origin::Stored, Some(Content::Ints(ints))) => Some(ints.clone()),
@@ -282,7 +282,7 @@ fn before(first: i64, rank: usize, axis: usize) -> Option<Need> {
 }
 
 /// An axis that may be counted from the end.
-fn absolute(axis: i64, rank: usize) -> Option<usize> {
+pub(super) fn absolute(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis + i64::try_from(rank).ok()? } else { axis };
     usize::try_from(axis).ok().filter(|axis| *axis < rank)
 }

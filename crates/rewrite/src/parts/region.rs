@@ -1,237 +1,191 @@
 //! Regions: nodes that are computed together, one part after the other, and how they are found.
 //!
-//! A region begins with a large tensor and an axis of it. It grows by the nodes that make what it reads in parts, and
-//! by those that read what it makes, as long as little passes its boundary: what is inside is there in parts only,
-//! what passes is there as a whole. It stays convex: nothing that it makes comes back into it from outside.
+//! A region begins with a tensor, an axis of it, and a number of units that the axis is cut into. It grows within a
+//! range of the model's order by all nodes that can be computed in the same units: those that make what it reads in
+//! parts, and those that read what it makes. What is inside is there in parts only; what passes its boundary is there
+//! as a whole. It stays convex: nothing that it makes comes back into it from outside.
+//!
+//! Cost: each node of the range is asked once for every tensor by which it is reached.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-use plimsoll_model::{Origin, TensorId};
+use plimsoll_model::TensorId;
 
 use super::needs::{Need, Shapes};
-
-/// So many nodes are added in the hope that less passes the boundary again.
-const PATIENCE: usize = 16;
-
-/// The most nodes of a region.
-const MOST_NODES: usize = 160;
-
-/// The most parts that a region is computed in.
-const MOST_PARTS: u64 = 64;
+use super::storage::roots;
 
 /// Nodes that are computed in parts.
 #[derive(Clone, Debug)]
 pub(super) struct Region {
     /// Sorted.
     pub(super) nodes: BTreeSet<usize>,
-    /// The axis of every tensor that is there in parts.
+    /// The axis of every tensor that is there in parts, or is read in parts.
     pub(super) axes: BTreeMap<TensorId, usize>,
     /// In how many units each of these axes is cut.
     pub(super) units: u64,
-    /// What passes its boundary.
-    cost: Cost,
-    /// The two largest tensors inside.
-    inside: u64,
-}
-
-/// What passes the boundary of a region: bytes, and how many tensors are not whole in memory where they are cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Cost {
-    bytes: u64,
-    inner: usize,
+    /// What is read as a whole.
+    wholes: BTreeSet<TensorId>,
 }
 
 /// A model with who makes and who reads each tensor.
 pub(super) struct Network<'a> {
     pub(super) shapes: &'a Shapes<'a>,
-    /// By tensor.
-    pub(super) bytes: Vec<u64>,
-    maker: Vec<Option<usize>>,
-    readers: Vec<Vec<usize>>,
-    is_output: Vec<bool>,
-    /// Nodes that belong to regions already.
-    pub(super) taken: Vec<bool>,
-}
-
-impl Region {
-    /// About how much memory it takes in so many parts.
-    fn estimate(&self, parts: u64) -> u64 {
-        self.cost.bytes + self.inside.div_ceil(parts)
-    }
-
-    /// In how many parts it is to be computed to take so much, or as little as it can.
-    pub(super) fn parts(&self, target: u64) -> u64 {
-        let most = self.units.min(MOST_PARTS);
-        let wanted = (2..most).find(|parts| self.estimate(*parts) <= target);
-        wanted.unwrap_or(most)
-    }
-
-    /// How much it takes at least.
-    fn least(&self) -> u64 {
-        self.estimate(self.units.min(MOST_PARTS))
-    }
+    /// By tensor; nothing for what is static or comes from outside.
+    pub(super) sizes: Vec<u64>,
+    /// By tensor, the one whose bytes it lies in.
+    pub(super) roots: Vec<TensorId>,
+    pub(super) maker: Vec<Option<usize>>,
+    pub(super) readers: Vec<Vec<usize>>,
+    pub(super) is_output: Vec<bool>,
 }
 
 impl<'a> Network<'a> {
-    pub(super) fn new(shapes: &'a Shapes<'a>, bytes: Vec<u64>) -> Self {
+    /// `sizes` is by tensor.
+    pub(super) fn new(shapes: &'a Shapes<'a>, mut sizes: Vec<u64>) -> Self {
         let nodes = &shapes.model.body.nodes;
         let count = shapes.model.tensors.len();
         let (mut maker, mut readers) = (vec![None; count], vec![Vec::new(); count]);
         for (index, node) in nodes.iter().enumerate() {
             node.outputs.iter().flatten().for_each(|id| maker[id.index()] = Some(index));
-            node.inputs.iter().flatten().for_each(|id| readers[id.index()].push(index));
+            for id in read(node) {
+                if readers[id.index()].last() != Some(&index) {
+                    readers[id.index()].push(index);
+                }
+            }
+        }
+        for (size, maker) in sizes.iter_mut().zip(&maker) {
+            *size = maker.map_or(0, |_| *size);
         }
         let mut is_output = vec![false; count];
         shapes.model.body.outputs.iter().for_each(|id| is_output[id.index()] = true);
-        Network { shapes, bytes, maker, readers, is_output, taken: vec![false; nodes.len()] }
+        let is_made: Vec<bool> = sizes.iter().map(|size| *size > 0).collect();
+        let roots = roots(shapes, &is_output, &is_made);
+        Network { shapes, sizes, roots, maker, readers, is_output }
     }
 
-    /// The region around a tensor that takes the least.
-    pub(super) fn around(&self, seed: TensorId) -> Option<Region> {
-        let dims = self.shapes.dims(seed)?.to_vec();
-        let axes = (0..dims.len()).filter(|axis| dims[*axis] > 1);
-        let found = axes.filter_map(|axis| self.grown(seed, axis, dims[axis]));
-        found.min_by_key(|region| (region.least(), region.cost))
+    /// How many bytes a tensor has of its own.
+    pub(super) fn bytes(&self, id: TensorId) -> u64 {
+        if self.roots[id.index()] == id { self.sizes[id.index()] } else { 0 }
     }
 
-    /// The region around an axis of a tensor, as large as it should be.
-    fn grown(&self, seed: TensorId, axis: usize, units: u64) -> Option<Region> {
-        let mut region = self.begun(seed, axis, units)?;
-        let mut best = region.clone();
-        let mut patience = PATIENCE;
-        while patience > 0 && region.nodes.len() < MOST_NODES {
-            let next = self.neighbours(&region).into_iter();
-            let grown = next.filter_map(|node| self.with(&region, node));
-            let Some(next) = grown.min_by_key(|region| region.cost) else { break };
-            region = next;
-            if region.cost <= best.cost {
-                best = region.clone();
-                patience = PATIENCE;
-            } else {
-                patience -= 1;
+    /// What is made by a node.
+    pub(super) fn made(&self, node: usize) -> impl Iterator<Item = TensorId> {
+        self.shapes.model.body.nodes[node].outputs.iter().flatten().copied()
+    }
+
+    /// The largest region within a range of nodes around an axis of a tensor that is made there.
+    pub(super) fn within(
+        &self,
+        range: &Range<usize>,
+        seed: TensorId,
+        axis: usize,
+        units: u64,
+    ) -> Option<Region> {
+        let axes = BTreeMap::from([(seed, axis)]);
+        let mut region = Region { nodes: BTreeSet::new(), axes, units, wholes: BTreeSet::new() };
+        let mut open = vec![seed];
+        while let Some(id) = open.pop() {
+            let readers = self.readers[id.index()].iter().copied();
+            for node in self.maker[id.index()].into_iter().chain(readers) {
+                if range.contains(&node) && !region.nodes.contains(&node) {
+                    open.extend(self.join(&mut region, node));
+                }
             }
         }
-        Some(best)
-    }
-
-    /// The node that makes a tensor, and all that read it.
-    fn begun(&self, seed: TensorId, axis: usize, units: u64) -> Option<Region> {
-        let mut region = Region {
-            nodes: BTreeSet::new(),
-            axes: BTreeMap::from([(seed, axis)]),
-            units,
-            cost: Cost { bytes: 0, inner: 0 },
-            inside: 0,
-        };
+        self.make_convex(&mut region, range);
         let maker = self.maker[seed.index()]?;
-        if self.is_output[seed.index()] {
-            return None;
-        }
-        for node in self.readers[seed.index()].iter().copied().chain([maker]) {
-            region = self.joined(&region, node)?;
-        }
-        self.settled(region)
+        region.nodes.contains(&maker).then_some(region)
     }
 
-    /// Nodes that make what a region reads in parts, or read what it makes.
-    fn neighbours(&self, region: &Region) -> BTreeSet<usize> {
-        let mut found = BTreeSet::new();
-        for id in region.axes.keys() {
-            found.extend(self.maker[id.index()]);
-            found.extend(&self.readers[id.index()]);
-        }
-        found.retain(|node| !region.nodes.contains(node) && !self.taken[*node]);
-        found
-    }
-
-    fn with(&self, region: &Region, node: usize) -> Option<Region> {
-        self.settled(self.joined(region, node)?)
-    }
-
-    /// The region with one more node, if that is computed in the same units.
-    fn joined(&self, region: &Region, index: usize) -> Option<Region> {
-        if region.nodes.contains(&index) {
-            return Some(region.clone());
-        }
+    /// Adds a node that is computed in the same units. Returns the tensors that are newly there in parts.
+    fn join(&self, region: &mut Region, index: usize) -> Vec<TensorId> {
         let node = &self.shapes.model.body.nodes[index];
-        let outputs: Vec<TensorId> = node.outputs.iter().copied().collect::<Option<_>>()?;
-        let first = *outputs.first()?;
-        let dims = self.shapes.dims(first)?;
-        let known = outputs.iter().find_map(|id| region.axes.get(id).copied());
-        let candidates = match known {
-            Some(axis) => axis..axis + 1,
-            None => 0..dims.len(),
+        let outputs: Option<Vec<TensorId>> = node.outputs.iter().copied().collect();
+        let Some(outputs) = outputs.filter(|outputs| !outputs.is_empty()) else {
+            return Vec::new();
         };
-        let divides =
-            |axis: &usize| dims[*axis] >= region.units && dims[*axis].is_multiple_of(region.units);
-        candidates.filter(divides).find_map(|axis| {
-            let needs = self.shapes.needs(node, axis, region.units)?;
-            self.labelled(region, index, axis, &outputs, &needs)
-        })
+        let Some(dims) = self.shapes.dims(outputs[0]) else { return Vec::new() };
+        let known = outputs.iter().find_map(|id| region.axes.get(id).copied());
+        let candidates = known.map_or(0..dims.len(), |axis| axis..axis + 1);
+        let units = region.units;
+        for axis in candidates.filter(|axis| is_cut(dims[*axis], units)) {
+            let needs = self.shapes.needs(node, axis, units);
+            if let Some(new) = needs.and_then(|needs| self.label(region, index, axis, &needs)) {
+                return new;
+            }
+        }
+        Vec::new()
     }
 
-    /// The region with a node whose results are cut along an axis, if what it needs agrees with what is there.
-    fn labelled(
+    /// Adds a node whose results are cut along an axis, if what it needs agrees with what is there.
+    fn label(
         &self,
-        region: &Region,
+        region: &mut Region,
         index: usize,
         axis: usize,
-        outputs: &[TensorId],
         needs: &[Need],
-    ) -> Option<Region> {
+    ) -> Option<Vec<TensorId>> {
         let node = &self.shapes.model.body.nodes[index];
-        let mut grown = region.clone();
-        let mut meets = outputs.iter().any(|id| region.axes.contains_key(id));
-        for id in outputs {
-            if *grown.axes.entry(*id).or_insert(axis) != axis {
+        let mut meets = false;
+        let mut labels: Vec<(TensorId, usize)> = Vec::new();
+        for id in self.made(index) {
+            if region.wholes.contains(&id) {
+                return None;
+            }
+            labels.push((id, axis));
+        }
+        let mut wholes = Vec::new();
+        for (input, need) in node.inputs.iter().zip(needs) {
+            let Some(id) = *input else { continue };
+            let is_inside = self.maker[id.index()].is_some_and(|node| region.nodes.contains(&node));
+            match need {
+                Need::Part(own) if is_cut(self.shapes.dims(id)?[*own], region.units) => {
+                    labels.push((id, *own));
+                }
+                Need::Whole if !is_inside => wholes.push(id),
+                Need::Part(_) | Need::Whole => return None,
+            }
+        }
+        for (at, (id, axis)) in labels.iter().enumerate() {
+            let among = labels[..at].iter().find(|(other, _)| other == id).map(|(_, axis)| *axis);
+            let there = region.axes.get(id).copied();
+            meets |= there.is_some();
+            if there.or(among).is_some_and(|there| there != *axis) {
                 return None;
             }
         }
-        for (input, need) in node.inputs.iter().zip(needs) {
-            let Some(id) = *input else { continue };
-            match (need, grown.axes.get(&id).copied()) {
-                (Need::Part(own), Some(there)) if *own == there => meets = true,
-                (Need::Part(own), None) => {
-                    let length = self.shapes.dims(id)?[*own];
-                    if !length.is_multiple_of(region.units) {
-                        return None;
-                    }
-                    grown.axes.insert(id, *own);
-                }
-                (Need::Part(_) | Need::Whole, Some(_)) => return None,
-                (Need::Whole, None) => {}
-            }
-        }
-        grown.nodes.insert(index);
-        meets.then_some(grown)
-    }
-
-    /// The region with its cost, if it is convex.
-    fn settled(&self, mut region: Region) -> Option<Region> {
-        if region.nodes.iter().any(|node| self.taken[*node]) || !self.is_convex(&region) {
+        if !meets {
             return None;
         }
-        let (inputs, outputs) = (self.inputs(&region), self.outputs(&region));
-        let is_counted = |id: &TensorId| self.maker[id.index()].is_some();
-        let passing: BTreeSet<TensorId> =
-            inputs.union(&outputs).copied().filter(is_counted).collect();
-        let is_inner = |id: &&TensorId| {
-            let cut = region.axes.get(id);
-            cut.is_some_and(|axis| {
-                let dims = self.shapes.dims(**id).unwrap_or_default();
-                dims[..*axis].iter().any(|dim| *dim != 1)
-            })
-        };
-        let inner = passing.iter().filter(is_inner).count();
-        let bytes = passing.iter().map(|id| self.bytes[id.index()]).sum();
-        region.cost = Cost { bytes, inner };
-        let inside =
-            region.nodes.iter().flat_map(|node| &self.shapes.model.body.nodes[*node].outputs);
-        let inside = inside.flatten().filter(|id| !passing.contains(id));
-        let mut sizes: Vec<u64> = inside.map(|id| self.bytes[id.index()]).collect();
-        sizes.sort_unstable_by(|a, b| b.cmp(a));
-        region.inside = sizes.iter().take(2).sum();
-        Some(region)
+        region.nodes.insert(index);
+        region.wholes.extend(wholes);
+        labels.retain(|(id, axis)| region.axes.insert(*id, *axis).is_none());
+        Some(labels.into_iter().map(|(id, _)| id).collect())
+    }
+
+    /// Takes nodes out of a region until nothing that it makes comes back into it from outside.
+    fn make_convex(&self, region: &mut Region, range: &Range<usize>) {
+        let (mut behind, mut before) = (BTreeSet::new(), BTreeSet::new());
+        for node in range.clone() {
+            let read = read(&self.shapes.model.body.nodes[node]);
+            let mut makers = read.iter().filter_map(|id| self.maker[id.index()]);
+            if makers.any(|maker| region.nodes.contains(&maker) || behind.contains(&maker)) {
+                behind.insert(node);
+            }
+        }
+        // Of those behind it: who is read by the region, and all that they read.
+        for node in range.clone().rev() {
+            let mut readers = self.made(node).flat_map(|id| &self.readers[id.index()]);
+            let is_inside = region.nodes.contains(&node);
+            let leads_back = readers.any(|reader| {
+                before.contains(reader) || (!is_inside && region.nodes.contains(reader))
+            });
+            if leads_back && (is_inside || behind.contains(&node)) {
+                before.insert(node);
+            }
+        }
+        region.nodes.retain(|node| !before.contains(node));
     }
 
     /// What a region reads and does not make.
@@ -244,8 +198,7 @@ impl<'a> Network<'a> {
 
     /// What a region makes that others read, or that is an output.
     pub(super) fn outputs(&self, region: &Region) -> BTreeSet<TensorId> {
-        let nodes = region.nodes.iter().map(|node| &self.shapes.model.body.nodes[*node]);
-        let made = nodes.flat_map(|node| node.outputs.iter().flatten().copied());
+        let made = region.nodes.iter().flat_map(|node| self.made(*node));
         let leaves = |id: &TensorId| {
             let index = id.index();
             self.is_output[index]
@@ -254,34 +207,33 @@ impl<'a> Network<'a> {
         made.filter(leaves).collect()
     }
 
-    /// Whether nothing that a region makes comes back into it from outside.
-    fn is_convex(&self, region: &Region) -> bool {
-        let Some(last) = region.nodes.last() else { return true };
-        let outside = self.inputs(region);
-        let makers: BTreeSet<usize> =
-            outside.iter().filter_map(|id| self.maker[id.index()]).collect();
-        let mut open: Vec<usize> = Vec::new();
-        let mut seen = BTreeSet::new();
-        let next = |id: &TensorId, open: &mut Vec<usize>, seen: &mut BTreeSet<usize>| {
-            for node in &self.readers[id.index()] {
-                if *node < *last && !region.nodes.contains(node) && seen.insert(*node) {
-                    open.push(*node);
-                }
-            }
-        };
-        self.outputs(region).iter().for_each(|id| next(id, &mut open, &mut seen));
-        while let Some(node) = open.pop() {
-            if makers.contains(&node) {
-                return false;
-            }
-            let made = self.shapes.model.body.nodes[node].outputs.iter().flatten();
-            made.for_each(|id| next(id, &mut open, &mut seen));
-        }
-        true
+    /// What some nodes of a region need of each operand.
+    pub(super) fn needs(&self, region: &Region, index: usize) -> Vec<Need> {
+        let node = &self.shapes.model.body.nodes[index];
+        let axis = self.made(index).find_map(|id| region.axes.get(&id).copied());
+        let needs = axis.and_then(|axis| self.shapes.needs(node, axis, region.units));
+        needs.unwrap_or_else(|| vec![Need::Whole; node.inputs.len()])
     }
+}
 
-    /// Whether a tensor is made by a node.
-    pub(super) fn is_made(&self, id: TensorId) -> bool {
-        self.shapes.model.tensor(id).origin == Origin::Node
+/// Whether an axis can be cut into so many units.
+fn is_cut(length: u64, units: u64) -> bool {
+    length >= units && length.is_multiple_of(units)
+}
+
+/// What a node reads, in its bodies too.
+pub(super) fn read(node: &plimsoll_model::ModelNode) -> Vec<TensorId> {
+    use plimsoll_model::Operator;
+    let mut ids: Vec<TensorId> = node.inputs.iter().flatten().copied().collect();
+    let bodies: Vec<&plimsoll_model::Body> = match &node.operator {
+        Operator::If(branches) => vec![&branches.then, &branches.otherwise],
+        Operator::Loop(body) => vec![body],
+        Operator::Scan(scan) => vec![&scan.body],
+        _ => Vec::new(),
+    };
+    for body in bodies {
+        ids.extend(&body.outputs);
+        ids.extend(body.nodes.iter().flat_map(read));
     }
+    ids
 }

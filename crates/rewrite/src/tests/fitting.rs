@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::tests::net::{Layer, Net};
+use crate::tests::values::{difference, run};
 use crate::{FitOptions, Frontier, Goal, Way, fit};
 use plimsoll_model::{Bindings, Model};
 
@@ -43,4 +44,24 @@ fn what_is_smallest_already_stays() {
     assert_eq!(frontier.points.len(), 1);
     assert_eq!(frontier.points[0].rewritten.model, model);
     assert_eq!(frontier.points[0].ways, []);
+}
+
+#[test]
+fn wide_rows_that_are_computed_again_cost_arithmetic_and_save_memory() {
+    let frontier = fitted(&bottlenecks());
+    let [first, .., last] = &frontier.points[..] else { panic!("more than one point") };
+    assert_eq!(first.multiply_adds, frontier.source_multiply_adds);
+    assert!(last.multiply_adds > first.multiply_adds && last.arena_bytes < first.arena_bytes);
+    let (model, source) = (&last.rewritten.model, bottlenecks());
+    let apart = difference(&run(&source, &source, 5), &run(model, &source, 5));
+    assert!(apart <= 1e-5, "{apart}");
+}
+
+#[test]
+fn no_candidate_is_planned_without_work() {
+    let mut options = FitOptions::new(Goal::Frontier);
+    options.work = 0;
+    let mut pulse = || ControlFlow::Continue(());
+    let frontier = fit(&bottlenecks(), &Bindings::default(), &options, &mut pulse).unwrap();
+    assert_eq!(frontier.points.len(), 1);
 }

@@ -1,6 +1,6 @@
 //! Tests of whole models: what they take, and that they compute the same.
 
 mod fitting;
-mod net;
+pub(crate) mod net;
 mod transformer;
-mod values;
+pub(crate) mod values;

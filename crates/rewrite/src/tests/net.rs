@@ -57,6 +57,13 @@ impl Net {
         self.model.add(tensor)
     }
 
+    /// One stored integer without dims.
+    pub(crate) fn index(&mut self, index: i64) -> TensorId {
+        let id = self.ints(&[index]);
+        self.model.tensors[id.index()].dims = Some(Vec::new());
+        id
+    }
+
     pub(crate) fn node(&mut self, operator: Operator, inputs: &[TensorId]) -> TensorId {
         let number = self.model.tensors.len();
         let made = self.model.add(Tensor::computed(format!("t{number}")));

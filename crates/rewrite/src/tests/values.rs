@@ -199,7 +199,7 @@ fn restart_some(along: &Along<'_>, segments: &mut [Segment], dice: &mut Dice) {
     }
 }
 
-pub(super) fn run(model: &Model, source: &Model, seed: u64) -> BTreeMap<String, Array> {
+pub(crate) fn run(model: &Model, source: &Model, seed: u64) -> BTreeMap<String, Array> {
     let weights = SeededWeights::new(source, &(), seed);
     let session =
         Session::new(source, &weights, &Options::quick()).unwrap_or_else(|e| panic!("{e}"));
@@ -208,7 +208,7 @@ pub(super) fn run(model: &Model, source: &Model, seed: u64) -> BTreeMap<String, 
 }
 
 /// The largest difference of two outputs, over the largest number of the first.
-fn difference(a: &BTreeMap<String, Array>, b: &BTreeMap<String, Array>) -> f32 {
+pub(crate) fn difference(a: &BTreeMap<String, Array>, b: &BTreeMap<String, Array>) -> f32 {
     assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
     let mut most = 0f32;
     for (a, b) in a.values().zip(b.values()) {

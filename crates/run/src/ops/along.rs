@@ -58,13 +58,14 @@ pub(super) fn arg_reduce(at: &At<'_>, reduce: ArgReduce) -> Result<Built, Lack> 
 
 /// `x, axis`.
 pub(super) fn cumulate(at: &At<'_>, cumulate: Cumulate) -> Result<Built, Lack> {
-    if cumulate.product {
-        return Err("no kernel for running products".to_owned());
-    }
     let dims = at.dims(0)?;
     let axis = at.ints(1)?.and_then(|axis| axis.first().copied()).ok_or("no axis")?;
     let axis = axis_of(axis, dims.len())?;
-    let running = Running { exclusive: cumulate.exclusive, reverse: cumulate.reverse };
+    let running = Running {
+        product: cumulate.product,
+        exclusive: cumulate.exclusive,
+        reverse: cumulate.reverse,
+    };
     by_number!(at.dtype(0)?, T => Ok(Built::one(1, 1, move |io| each(
         io,
         |x: &[T], y: &mut [T]| order::cumulative_sum(running, (x, &dims), axis, y),

@@ -9,6 +9,7 @@ use plimsoll_kernels::{Broadcast, Level, pow, select, unary};
 use plimsoll_model::{Binary, Unary, Variadic};
 
 use crate::at::At;
+use crate::functions::real_function;
 use crate::io::Io;
 use crate::kernel::{Built, Done, Lack};
 use crate::memory::{Plain, elements, elements_mut};
@@ -58,59 +59,6 @@ fn real<T: Plain + Real>(level: Level, function: Unary) -> Result<Built, Lack> {
             |y| unary::unary_in_place(level, function, y),
         )
     }))
-}
-
-/// The kernel of a function of one real number.
-pub(super) fn real_function(function: Unary) -> Result<unary::Unary, Lack> {
-    use unary::Unary as To;
-    Ok(match function {
-        Unary::Abs => To::Abs,
-        Unary::Acos => To::Acos,
-        Unary::Acosh => To::Acosh,
-        Unary::Asin => To::Asin,
-        Unary::Asinh => To::Asinh,
-        Unary::Atan => To::Atan,
-        Unary::Atanh => To::Atanh,
-        Unary::Ceil => To::Ceil,
-        Unary::Celu { alpha } => To::Celu { alpha },
-        Unary::Cos => To::Cos,
-        Unary::Cosh => To::Cosh,
-        Unary::Elu { alpha } => To::Elu { alpha },
-        Unary::Erf => To::Erf,
-        Unary::Exp => To::Exp,
-        Unary::Floor => To::Floor,
-        Unary::Gelu { tanh: false } => To::Gelu,
-        Unary::Gelu { tanh: true } => To::GeluTanh,
-        Unary::HardSigmoid { alpha, beta } => To::HardSigmoid { alpha, beta },
-        Unary::HardSwish => To::HardSwish,
-        Unary::LeakyRelu { alpha } => To::LeakyRelu { alpha },
-        Unary::Log => To::Log,
-        Unary::Mish => To::Mish,
-        Unary::Neg => To::Neg,
-        Unary::Reciprocal => To::Reciprocal,
-        Unary::Relu => To::Relu,
-        Unary::Round => To::Round,
-        Unary::Selu { alpha, gamma } => To::Selu { alpha, gamma },
-        Unary::Shrink { bias, lambda } => To::Shrink { lambda, bias },
-        Unary::Sigmoid => To::Sigmoid,
-        Unary::Sign => To::Sign,
-        Unary::Sin => To::Sin,
-        Unary::Sinh => To::Sinh,
-        Unary::Softplus => To::Softplus,
-        Unary::Softsign => To::Softsign,
-        Unary::Sqrt => To::Sqrt,
-        Unary::Swish { alpha } => To::Swish { alpha },
-        Unary::Tan => To::Tan,
-        Unary::Tanh => To::Tanh,
-        Unary::ThresholdedRelu { alpha } => To::ThresholdedRelu { alpha },
-        Unary::Affine { .. }
-        | Unary::BitwiseNot
-        | Unary::Clamp { .. }
-        | Unary::IsInf { .. }
-        | Unary::IsNan
-        | Unary::Not
-        | Unary::ScaledTanh { .. } => return Err("no kernel for real numbers".to_owned()),
-    })
 }
 
 fn integer<T: Plain + Bits>(level: Level, function: Unary) -> Result<Built, Lack> {
@@ -176,7 +124,7 @@ pub(super) fn binary(at: &At<'_>, function: Binary) -> Result<Built, Lack> {
         Binary::Greater => comparison(at, dtype, Comparison::Greater),
         Binary::GreaterOrEqual => comparison(at, dtype, Comparison::GreaterOrEqual),
         Binary::AddGelu { tanh } => add_gelu(at, tanh),
-        Binary::QuantizedAdd | Binary::QuantizedMul => Err("no kernel".to_owned()),
+        Binary::QuantizedAdd | Binary::QuantizedMul => super::requantized::binary(at, function),
     }
 }
 

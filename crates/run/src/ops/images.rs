@@ -7,7 +7,8 @@
 
 use plimsoll_graph::Dtype;
 use plimsoll_kernels::resize::{self, Taps};
-use plimsoll_model::{Coordinates, Interpolation, Nearest, Resize};
+use plimsoll_kernels::sample;
+use plimsoll_model::{Beyond, Coordinates, Interpolation, Nearest, Resize, Sampling};
 
 use crate::at::{At, axis_of};
 use crate::kernel::{Built, Lack};
@@ -180,4 +181,37 @@ fn weigh(at: &At<'_>, dims: &[usize], mut axes: Vec<(usize, Axis)>) -> Result<Bu
         Ok(())
     });
     Ok(built.with_scratch::<f32>(scratch))
+}
+
+/// `x, grid`.
+pub(super) fn grid_sample(at: &At<'_>, sample: plimsoll_model::GridSample) -> Result<Built, Lack> {
+    at.only_f32(&[0, 1])?;
+    let (dims, places) = (at.dims(0)?, at.result_dims(0)?);
+    let input = match dims[..] {
+        [_, _, height, width] => [1, height, width],
+        [_, _, depth, height, width] => [depth, height, width],
+        _ => return Err(format!("no kernel for images of {} dims", dims.len())),
+    };
+    let shape = sample::GridSample {
+        batch: dims[0],
+        channels: dims[1],
+        input,
+        is_deep: dims.len() == 5,
+        places: places[2..].iter().product(),
+        sampling: match sample.mode {
+            Sampling::Linear => sample::Sampling::Linear,
+            Sampling::Nearest => sample::Sampling::Nearest,
+            Sampling::Cubic => sample::Sampling::Cubic,
+        },
+        beyond: match sample.padding {
+            Beyond::Zeros => sample::Beyond::Zeros,
+            Beyond::Border => sample::Beyond::Border,
+            Beyond::Reflection => sample::Beyond::Reflection,
+        },
+        align_corners: sample.align_corners,
+    };
+    Ok(Built::one(2, 1, move |io| {
+        shape.run(io.read(0), io.read(1), io.write(0));
+        Ok(())
+    }))
 }

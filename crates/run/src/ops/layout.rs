@@ -1,7 +1,9 @@
 //! The same elements elsewhere: copies of what is not a view, transposes, parts, repeats, edges.
 
+use plimsoll_graph::Dtype;
 use plimsoll_kernels::Strided;
 use plimsoll_kernels::blocks::{self, BlockOrder};
+use plimsoll_kernels::cast::CastFrom;
 use plimsoll_kernels::fill::{self, Triangle};
 use plimsoll_kernels::pad::{self, Pad};
 use plimsoll_model::{DepthOrder, PadMode};
@@ -9,7 +11,7 @@ use plimsoll_model::{DepthOrder, PadMode};
 use super::elementwise::each;
 use crate::at::{At, axis_of};
 use crate::kernel::{Built, Call, Kernel, Lack, Part};
-use crate::types::by_width;
+use crate::types::{by_any, by_width};
 
 /// Where a reshape and its like are not views.
 pub(super) fn copy(at: &At<'_>) -> Result<Built, Lack> {
@@ -38,11 +40,13 @@ pub(super) fn dropout(at: &At<'_>) -> Result<Built, Lack> {
     }
     let mut built = copies(&[(0, 0)]);
     if at.wants(1) {
-        let kernel: Kernel = Box::new(|io| {
-            io.write::<u8>(0).fill(1);
+        let dtype = at.result_dtype(1)?;
+        let dtype = if dtype == Dtype::Bool { Dtype::U8 } else { dtype };
+        let kernel: Result<Kernel, Lack> = by_any!(dtype, T => Ok(Box::new(|io| {
+            io.write::<T>(0).fill(T::cast_from(1u8));
             Ok(())
-        });
-        built.calls.push(Call::of(None, 1, kernel));
+        })));
+        built.calls.push(Call::of(None, 1, kernel?));
     }
     Ok(built)
 }
@@ -175,6 +179,19 @@ pub(super) fn pad(at: &At<'_>, mode: PadMode) -> Result<Built, Lack> {
             PadMode::Wrap => Pad::Wrap,
         };
         pad::pad(mode, (io.read(0), &dims), &before, (io.write(0), &to));
+        Ok(())
+    })))
+}
+
+/// `x, dims`: the middle of what is longer, and zeros around what is shorter.
+pub(super) fn center_crop_pad(at: &At<'_>) -> Result<Built, Lack> {
+    let (dims, to) = (at.dims(0)?, at.result_dims(0)?);
+    let shift = |(from, to): (&usize, &usize)| {
+        if to >= from { ((to - from) / 2) as isize } else { -(((from - to) / 2) as isize) }
+    };
+    let before: Vec<isize> = dims.iter().zip(&to).map(shift).collect();
+    by_width!(at.dtype(0)?, T => Ok(Built::one(1, 1, move |io| {
+        pad::pad(Pad::Constant(T::default()), (io.read(0), &dims), &before, (io.write(0), &to));
         Ok(())
     })))
 }

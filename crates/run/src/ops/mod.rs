@@ -4,27 +4,40 @@
 //! said which kernel it has.
 
 mod along;
+mod attention;
 mod branches;
 mod elementwise;
 mod images;
 mod layout;
+mod letters;
 mod made;
 mod norms;
 mod places;
 mod products;
 mod quantized;
 mod recurrent;
+mod requantized;
+mod wide;
 mod windows;
 
 pub(crate) use branches::{Guard, branch, guards};
 pub(crate) use layout::copies;
 use plimsoll_model::Operator;
+pub(crate) use products::{gemm, gemm_scratch, has_fixed_factor, matmul, matmul_scratch};
+pub(crate) use wide::{Wider, widened};
+pub(crate) use windows::{conv, conv_scratch};
 
 use crate::at::At;
 use crate::kernel::{Built, Lack};
+use crate::tail::Tail;
+
+/// The calls of a node, in a wider type where there is no kernel for its own.
+pub(crate) fn build(at: &At<'_>) -> Result<Built, Lack> {
+    kernel(at).or_else(|lack| wide::build(at, kernel).unwrap_or(Err(lack)))
+}
 
 /// The calls of a node.
-pub(crate) fn build(at: &At<'_>) -> Result<Built, Lack> {
+fn kernel(at: &At<'_>) -> Result<Built, Lack> {
     match &at.node.operator {
         Operator::Unary(unary) => elementwise::unary(at, *unary),
         Operator::Binary(binary) => elementwise::binary(at, *binary),
@@ -32,7 +45,7 @@ pub(crate) fn build(at: &At<'_>) -> Result<Built, Lack> {
         Operator::Where => elementwise::select(at),
         Operator::Clip => elementwise::clip(at),
         Operator::Cast { .. } | Operator::CastLike(_) => elementwise::cast(at),
-        Operator::Dropout => layout::dropout(at),
+        Operator::Dropout { .. } => layout::dropout(at),
         Operator::Identity
         | Operator::Reshape { .. }
         | Operator::Squeeze
@@ -52,6 +65,7 @@ pub(crate) fn build(at: &At<'_>) -> Result<Built, Lack> {
         Operator::Expand => layout::expand(at),
         Operator::Tile => layout::tile(at),
         Operator::Pad(mode) => layout::pad(at, *mode),
+        Operator::CenterCropPad(_) => layout::center_crop_pad(at),
         Operator::DepthToSpace { block, order } => layout::depth_to_space(at, *block, *order),
         Operator::SpaceToDepth { block } => layout::space_to_depth(at, *block),
         Operator::ReverseSequence { batch_axis, .. } => layout::reverse_sequence(at, *batch_axis),
@@ -66,16 +80,20 @@ pub(crate) fn build(at: &At<'_>) -> Result<Built, Lack> {
         Operator::OneHot { axis } => places::one_hot(at, *axis),
         Operator::TopK { axis, largest, .. } => places::top_k(at, *axis, *largest),
 
-        Operator::MatMul => products::matmul(at),
-        Operator::Gemm(gemm) => products::gemm(at, *gemm, None),
-        Operator::FusedGemm { gemm, activation } => products::gemm(at, *gemm, Some(*activation)),
+        Operator::MatMul => products::matmul(at, Tail::default()),
+        Operator::Gemm(gemm) => products::gemm(at, *gemm, Tail::default()),
+        Operator::FusedGemm { gemm, activation } => {
+            products::gemm(at, *gemm, Tail::of(Some(*activation))?)
+        }
         Operator::FusedMatMul(fused) => products::fused_matmul(at, *fused),
-        Operator::Conv(conv) => windows::conv(at, conv, None),
-        Operator::FusedConv(fused) => windows::conv(at, &fused.conv, fused.activation),
+        Operator::Einsum { equation } => letters::einsum(at, equation),
+        Operator::Conv(conv) => windows::conv(at, conv, Tail::default()),
+        Operator::FusedConv(fused) => windows::conv(at, &fused.conv, Tail::of(fused.activation)?),
         Operator::ConvTranspose { conv, .. } => windows::conv_transpose(at, conv),
         Operator::Pool(pool) => windows::pool(at, pool),
         Operator::GlobalPool(pooling) => windows::global_pool(at, *pooling),
         Operator::Resize(resize) => images::resize(at, resize),
+        Operator::GridSample(sample) => images::grid_sample(at, *sample),
 
         Operator::Reduce(reduce) => along::reduce(at, *reduce),
         Operator::ArgReduce(reduce) => along::arg_reduce(at, *reduce),
@@ -85,43 +103,40 @@ pub(crate) fn build(at: &At<'_>) -> Result<Built, Lack> {
         Operator::LayerNorm(norm) => norms::layer_norm(at, *norm),
         Operator::Norm(norm) => norms::norm(at, norm),
         Operator::LocalNorm(norm) => norms::local_norm(at, *norm),
+        Operator::SkipNorm(norm) => norms::skip_norm(at, *norm),
 
         Operator::Recurrent(layer) => recurrent::recurrent(at, layer),
+        Operator::Attention(attention) => attention::attention(at, *attention),
+        Operator::RotaryEmbedding(rotary) => attention::rotary(at, *rotary),
 
         Operator::Quantize(quantization) => quantized::quantize(at, *quantization),
         Operator::Dequantize(quantization) => quantized::dequantize(at, *quantization),
         Operator::DynamicQuantize => quantized::dynamic(at),
         Operator::MatMulInteger => quantized::matmul_integer(at),
+        Operator::QuantizedUnary(unary) => requantized::unary(at, *unary),
+        Operator::DynamicQuantizedMatMul => requantized::dynamic_matmul(at),
+        Operator::QuantizedMatMul => requantized::matmul(at),
+        Operator::ConvInteger(conv) => requantized::conv_to_integers(at, conv),
+        Operator::QuantizedConv(conv) => requantized::conv(at, conv),
+        Operator::QuantizedPool(pool) => requantized::average_pool(at, pool),
+        Operator::QuantizedGlobalPool(pooling) => requantized::global_pool(at, *pooling),
 
-        Operator::QuantizedUnary(_)
-        | Operator::Random { .. }
+        Operator::Random { .. }
         | Operator::RandomLike(_)
         | Operator::Bernoulli { .. }
         | Operator::Multinomial { .. }
         | Operator::SignalWindow(_)
-        | Operator::CenterCropPad(_)
         | Operator::NonZero
         | Operator::Compress { .. }
         | Operator::Unique { .. }
         | Operator::NonMaxSuppression { .. }
-        | Operator::DynamicQuantizedMatMul
-        | Operator::QuantizedMatMul
-        | Operator::Einsum { .. }
-        | Operator::ConvInteger(_)
-        | Operator::QuantizedConv(_)
         | Operator::DeformConv { .. }
         | Operator::CausalConv(_)
-        | Operator::QuantizedPool(_)
-        | Operator::QuantizedGlobalPool(_)
         | Operator::MaxUnpool(_)
         | Operator::Col2Im(_)
         | Operator::RoiAlign(_)
         | Operator::MaxRoiPool { .. }
-        | Operator::GridSample(_)
         | Operator::AffineGrid { .. }
-        | Operator::SkipNorm(_)
-        | Operator::Attention(_)
-        | Operator::RotaryEmbedding(_)
         | Operator::Fourier { .. }
         | Operator::ShortFourier { .. }
         | Operator::MelWeights(_)

@@ -1,52 +1,14 @@
 //! Products of matrices. A right factor that does not change is packed once, for the instructions at hand.
 
+use plimsoll_kernels::chain::{Data, MOST_OPERANDS};
 use plimsoll_kernels::gemm::{self, Matrix, Operand, Product, Shape};
 use plimsoll_kernels::matmul::{self, Operands, Stack};
-use plimsoll_kernels::unary;
-use plimsoll_kernels::{Activation, Bias, Epilogue, Level, Residual};
-use plimsoll_model::{FusedMatMul, Gemm, Unary};
+use plimsoll_kernels::{Bias, Level, Residual};
+use plimsoll_model::{FusedMatMul, Gemm};
 
-use super::elementwise::real_function;
 use crate::at::At;
 use crate::kernel::{Built, Lack};
-
-/// What follows a product or a convolution: within the kernel where it knows the function, else after it.
-#[derive(Clone, Copy)]
-pub(super) struct Follows {
-    pub(super) activation: Activation,
-    after: Option<unary::Unary>,
-}
-
-impl Follows {
-    pub(super) fn new(function: Option<Unary>) -> Result<Self, Lack> {
-        let fused = |activation| Ok(Follows { activation, after: None });
-        match function {
-            None => fused(Activation::None),
-            Some(Unary::Relu) => fused(Activation::Relu),
-            Some(Unary::Clamp { least, most }) => fused(Activation::Clip { min: least, max: most }),
-            Some(Unary::LeakyRelu { alpha }) => fused(Activation::LeakyRelu { slope: alpha }),
-            Some(Unary::Sigmoid) => fused(Activation::Sigmoid),
-            Some(Unary::Tanh) => fused(Activation::Tanh),
-            Some(Unary::HardSigmoid { alpha, beta }) => {
-                fused(Activation::HardSigmoid { alpha, beta })
-            }
-            Some(Unary::HardSwish) => fused(Activation::HardSwish),
-            Some(Unary::Gelu { tanh: false }) => fused(Activation::Gelu),
-            Some(Unary::Gelu { tanh: true }) => fused(Activation::GeluTanh),
-            Some(Unary::Swish { alpha: 1.0 }) => fused(Activation::Silu),
-            Some(other) => {
-                Ok(Follows { activation: Activation::None, after: Some(real_function(other)?) })
-            }
-        }
-    }
-
-    /// What the kernel does not do itself.
-    pub(super) fn finish(self, level: Level, y: &mut [f32]) {
-        if let Some(after) = self.after {
-            unary::unary_in_place(level, after, y);
-        }
-    }
-}
+use crate::tail::{SLOT_RESIDUAL, Tail};
 
 /// A right factor that does not change.
 enum Fixed {
@@ -87,50 +49,71 @@ impl Fixed {
 }
 
 /// As numpy's.
-pub(super) fn matmul(at: &At<'_>) -> Result<Built, Lack> {
-    stacked(at, 1.0, Follows::new(None)?)
+pub(crate) fn matmul(at: &At<'_>, tail: Tail) -> Result<Built, Lack> {
+    stacked(at, 1.0, tail)
 }
 
-fn stacked(at: &At<'_>, alpha: f32, follows: Follows) -> Result<Built, Lack> {
+/// Whether the right factor is one matrix that does not change: what follows can be folded into it.
+pub(crate) fn has_fixed_factor(at: &At<'_>) -> Result<bool, Lack> {
+    let is_one = at.dims(1)?.iter().rev().skip(2).all(|dim| *dim == 1);
+    Ok(is_one && at.is_constant(1))
+}
+
+/// The elements that [`stacked`] needs as scratch.
+pub(crate) fn matmul_scratch(at: &At<'_>) -> Result<usize, Lack> {
+    at.only_f32(&[0, 1])?;
+    let stack = Stack::new(&at.dims(0)?, &at.dims(1)?).ok_or("matrices that do not fit")?;
+    let is_packed = has_fixed_factor(at)? && stack.shape.m != 1;
+    Ok(at.threads.count() * matmul::matmul_scratch(at.level, &stack, is_packed))
+}
+
+fn stacked(at: &At<'_>, alpha: f32, tail: Tail) -> Result<Built, Lack> {
     at.only_f32(&[0, 1])?;
     let (level, a_dims, b_dims) = (at.level, at.dims(0)?, at.dims(1)?);
     let stack = Stack::new(&a_dims, &b_dims).ok_or("matrices that do not fit")?;
     let Shape { n, k, .. } = stack.shape;
     let is_one = b_dims.iter().rev().skip(2).all(|dim| *dim == 1);
     let fixed = match at.constant_f32(1)? {
-        Some(b) if is_one => Some(Fixed::new(level, stack.shape, Matrix::rows(&b, n))),
+        Some(b) if is_one => {
+            let b = tail.scaled_columns(b, n);
+            Some(Fixed::new(level, stack.shape, Matrix::rows(&b, n)))
+        }
         _ => None,
     };
     let packed = fixed.as_ref().map_or(0, Fixed::len);
-    let scratch =
-        matmul::matmul_scratch(level, &stack, fixed.as_ref().is_some_and(Fixed::is_packed));
-    let epilogue = Epilogue { alpha, activation: follows.activation, ..Epilogue::NONE };
-    let reads = if fixed.is_some() { 1 } else { 2 };
-    let built = Built::one(reads, 1, move |io| {
+    let threads = at.threads.clone();
+    let is_packed = fixed.as_ref().is_some_and(Fixed::is_packed);
+    let scratch = threads.count() * matmul::matmul_scratch(level, &stack, is_packed);
+    let is_fixed = fixed.is_some();
+    let built = Built::one(SLOT_RESIDUAL, 1, move |io| {
         let (y, scratch) = (io.write(0), io.scratch());
-        if k == 0 {
-            y.fill(follows.activation.at(0.0));
-            return Ok(());
-        }
+        let mut data = [Data::InPlace; MOST_OPERANDS];
+        let mut epilogue = tail.epilogue(io, Bias::Column, n, &mut data);
+        epilogue.alpha = alpha;
         let b = match &fixed {
             Some(fixed) => fixed.operand(n),
             None => Operand::Plain(Matrix::rows(io.read(1), n)),
         };
+        if k == 0 {
+            y.fill(tail.follows.activation.at(0.0));
+            return Ok(());
+        }
         let operands = Operands { a: io.read(0), b, epilogue };
-        matmul::matmul(level, &stack, &operands, 0..stack.len(), y, scratch);
-        follows.finish(level, y);
+        threads.matmul(level, &stack, &operands, (y, scratch));
+        tail.follows.finish(level, y);
         Ok(())
     });
-    Ok(built.with_scratch::<f32>(scratch).with_packed::<f32>(packed))
+    let built = built.with_scratch::<f32>(scratch).with_packed::<f32>(packed);
+    Ok(if is_fixed { built.without_operand(1) } else { built })
 }
 
 /// `a, b`: transposed first, and with what follows.
 pub(super) fn fused_matmul(at: &At<'_>, fused: FusedMatMul) -> Result<Built, Lack> {
     let (a_rank, b_rank) = (at.dims(0)?.len(), at.dims(1)?.len());
     let swaps = (fused.transpose_a && a_rank > 1) || (fused.transpose_b && b_rank > 1);
-    let follows = Follows::new(fused.activation)?;
+    let tail = Tail::of(fused.activation)?;
     if !swaps {
-        return stacked(at, fused.alpha, follows);
+        return stacked(at, fused.alpha, tail);
     }
     if a_rank != 2 || b_rank != 2 {
         return Err("no kernel for stacks of transposed matrices".to_owned());
@@ -141,11 +124,30 @@ pub(super) fn fused_matmul(at: &At<'_>, fused: FusedMatMul) -> Result<Built, Lac
         alpha: fused.alpha,
         beta: 1.0,
     };
-    general(at, gemm, follows)
+    general(at, gemm, tail)
 }
 
-pub(super) fn gemm(at: &At<'_>, gemm: Gemm, activation: Option<Unary>) -> Result<Built, Lack> {
-    general(at, gemm, Follows::new(activation)?)
+pub(crate) fn gemm(at: &At<'_>, gemm: Gemm, tail: Tail) -> Result<Built, Lack> {
+    general(at, gemm, tail)
+}
+
+/// The elements that [`gemm`] needs as scratch.
+pub(crate) fn gemm_scratch(at: &At<'_>, gemm: Gemm) -> Result<usize, Lack> {
+    let (shape, ..) = gemm_shape(at, gemm)?;
+    let is_packed = at.is_constant(1) && shape.m != 1;
+    Ok(at.threads.count() * gemm::gemm_scratch(at.level, shape, false, is_packed))
+}
+
+/// The dims of a product, and the columns of its factors as they are stored.
+fn gemm_shape(at: &At<'_>, gemm: Gemm) -> Result<(Shape, usize, usize), Lack> {
+    at.only_f32(&[0, 1, 2])?;
+    let (a_dims, b_dims) = (at.dims(0)?, at.dims(1)?);
+    let (&[a_rows, a_columns], &[b_rows, b_columns]) = (&a_dims[..], &b_dims[..]) else {
+        return Err("matrices of other than two dims".to_owned());
+    };
+    let (m, k) = if gemm.transpose_a { (a_columns, a_rows) } else { (a_rows, a_columns) };
+    let n = if gemm.transpose_b { b_rows } else { b_columns };
+    Ok((Shape { m, n, k }, a_columns, b_columns))
 }
 
 /// How the third operand is added.
@@ -179,40 +181,36 @@ fn matrix(data: &[f32], columns: usize, transposed: bool) -> Matrix<'_> {
 }
 
 /// The product of two matrices, each as it is or transposed.
-fn general(at: &At<'_>, gemm: Gemm, follows: Follows) -> Result<Built, Lack> {
-    at.only_f32(&[0, 1, 2])?;
-    let (level, a_dims, b_dims) = (at.level, at.dims(0)?, at.dims(1)?);
-    let (&[a_rows, a_columns], &[b_rows, b_columns]) = (&a_dims[..], &b_dims[..]) else {
-        return Err("matrices of other than two dims".to_owned());
-    };
-    let (m, k) = if gemm.transpose_a { (a_columns, a_rows) } else { (a_rows, a_columns) };
-    let n = if gemm.transpose_b { b_rows } else { b_columns };
-    let shape = Shape { m, n, k };
+fn general(at: &At<'_>, gemm: Gemm, tail: Tail) -> Result<Built, Lack> {
+    let (shape, a_columns, b_columns) = gemm_shape(at, gemm)?;
+    let (level, Shape { m, n, .. }) = (at.level, shape);
     let fixed = at.constant_f32(1)?;
     let fixed = fixed.map(|b| Fixed::new(level, shape, matrix(&b, b_columns, gemm.transpose_b)));
     let packed = fixed.as_ref().map_or(0, Fixed::len);
     let is_packed = fixed.as_ref().is_some_and(Fixed::is_packed);
-    let scratch = gemm::gemm_scratch(level, shape, false, is_packed);
+    let threads = at.threads.clone();
+    let scratch = threads.count() * gemm::gemm_scratch(level, shape, false, is_packed);
     let (added, is_fixed) = (added(at, m, n)?, fixed.is_some());
-    let built = Built::one(3, 1, move |io| {
+    let built = Built::one(SLOT_RESIDUAL, 1, move |io| {
         let (y, scratch) = (io.write(0), io.scratch());
         let c = || io.read::<f32>(2);
-        let (bias, residual) = match added {
-            Added::Nothing => (Bias::None, Residual::None),
-            Added::Scalar => (Bias::Scalar(c()[0]), Residual::None),
-            Added::Row => (Bias::Row(c()), Residual::None),
-            Added::Column => (Bias::Column(c()), Residual::None),
-            Added::All => (Bias::None, Residual::Rows { data: c(), stride: n }),
-        };
-        let (alpha, beta) = (gemm.alpha, gemm.beta);
-        let epilogue = Epilogue { alpha, beta, bias, residual, activation: follows.activation };
+        let mut data = [Data::InPlace; MOST_OPERANDS];
+        let mut epilogue = tail.epilogue(io, Bias::Column, n, &mut data);
+        (epilogue.alpha, epilogue.beta) = (gemm.alpha, gemm.beta);
+        match added {
+            Added::Nothing => {}
+            Added::Scalar => epilogue.bias = Bias::Scalar(c()[0]),
+            Added::Row => epilogue.bias = Bias::Row(c()),
+            Added::Column => epilogue.bias = Bias::Column(c()),
+            Added::All => epilogue.residual = Residual::Rows { data: c(), stride: n },
+        }
         let a = Operand::Plain(matrix(io.read(0), a_columns, gemm.transpose_a));
         let b = match &fixed {
             Some(fixed) => fixed.operand(n),
             None => Operand::Plain(matrix(io.read(1), b_columns, gemm.transpose_b)),
         };
-        gemm::gemm(level, &Product { shape, a, b, epilogue }, y, n, scratch);
-        follows.finish(level, y);
+        threads.gemm(level, &Product { shape, a, b, epilogue }, (y, scratch));
+        tail.follows.finish(level, y);
         Ok(())
     });
     let built = built.with_scratch::<f32>(scratch).with_packed::<f32>(packed);

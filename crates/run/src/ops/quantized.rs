@@ -11,42 +11,58 @@ use crate::io::Io;
 use crate::kernel::{Built, Lack};
 use crate::memory::{Plain, elements};
 
-/// How many elements in a row have the same scale.
-fn inner(at: &At<'_>, quantization: Quantization) -> Result<usize, Lack> {
-    let (dims, scales) = (at.dims(0)?, at.dims(1)?);
-    if quantization.block != 0 {
-        return Err("no kernel for blocks of scales".to_owned());
+/// How scales change along an axis.
+#[derive(Clone, Copy)]
+struct Along {
+    inner: usize,
+    block: Option<(usize, usize)>,
+}
+
+impl Along {
+    /// Of operand 0, whose scales are operand 1.
+    fn new(at: &At<'_>, quantization: Quantization) -> Result<Self, Lack> {
+        let (dims, scales) = (at.dims(0)?, at.dims(1)?);
+        if scales.iter().product::<usize>() == 1 && quantization.block == 0 {
+            return Ok(Along { inner: 1, block: None });
+        }
+        let axis = axis_of(quantization.axis, dims.len())?;
+        let inner = dims[axis + 1..].iter().product();
+        let block = (quantization.block != 0).then_some((quantization.block as usize, dims[axis]));
+        Ok(Along { inner, block })
     }
-    if scales.iter().product::<usize>() == 1 {
-        return Ok(1);
+
+    fn scales<'m, Q: Plain + Number>(self, io: &Io<'m>) -> Scales<'m, Q> {
+        let Along { inner, block } = self;
+        Scales { scales: io.read(1), zeros: io.optional(2), inner, block }
     }
-    let axis = axis_of(quantization.axis, dims.len())?;
-    Ok(dims[axis + 1..].iter().product())
 }
 
 /// `x, scale, zero?`: what is narrower may take the place of what it is made of.
 pub(super) fn quantize(at: &At<'_>, quantization: Quantization) -> Result<Built, Lack> {
-    at.only_f32(&[0, 1])?;
-    let inner = inner(at, quantization)?;
-    match at.result_dtype(0)? {
-        Dtype::U8 => Ok(to::<u8>(inner)),
-        Dtype::I8 => Ok(to::<i8>(inner)),
-        other => Err(no_kernel_for(other)),
+    at.only_f32(&[1])?;
+    let along = Along::new(at, quantization)?;
+    match (at.dtype(0)?, at.result_dtype(0)?) {
+        (Dtype::F32, Dtype::U8) => Ok(to::<f32, u8>(along)),
+        (Dtype::F32, Dtype::I8) => Ok(to::<f32, i8>(along)),
+        (Dtype::F32, Dtype::U16) => Ok(to::<f32, u16>(along)),
+        (Dtype::F32, Dtype::I16) => Ok(to::<f32, i16>(along)),
+        (Dtype::I32, Dtype::U8) => Ok(to::<i32, u8>(along)),
+        (Dtype::I32, Dtype::I8) => Ok(to::<i32, i8>(along)),
+        (Dtype::F32, other) | (other, _) => Err(no_kernel_for(other)),
     }
 }
 
-fn scales<'m, Q: Plain + Number>(io: &Io<'m>, inner: usize) -> Scales<'m, Q> {
-    Scales { scales: io.read(1), zeros: io.optional(2), inner }
-}
-
-fn to<Q: Plain + Number>(inner: usize) -> Built {
+fn to<T: Plain + Number, Q: Plain + Number>(along: Along) -> Built {
     Built::one(3, 1, move |io| {
-        let scales = scales::<Q>(io, inner);
+        let scales = along.scales::<Q>(io);
         if io.is_in_place(0) {
-            let count = |bytes: &[u8]| bytes.len() / <f32 as Element>::BYTES;
-            within(io.write_bytes(0), count, |element, x: f32| scales.quantized(element, x));
+            let count = |bytes: &[u8]| bytes.len() / T::BYTES;
+            within(io.write_bytes(0), count, |element, x: T| scales.quantized(element, x.to_f32()));
         } else {
-            quantize::quantize(&scales, io.read(0), io.write(0));
+            let (x, y): (&[T], &mut [Q]) = (io.read(0), io.write(0));
+            for (element, (y, x)) in y.iter_mut().zip(x).enumerate() {
+                *y = scales.quantized(element, x.to_f32());
+            }
         }
         Ok(())
     })
@@ -67,21 +83,23 @@ fn within<T: Element, U: Element>(
 /// `x, scale, zero?`.
 pub(super) fn dequantize(at: &At<'_>, quantization: Quantization) -> Result<Built, Lack> {
     at.only_f32(&[1])?;
-    let inner = inner(at, quantization)?;
+    let along = Along::new(at, quantization)?;
     if at.result_dtype(0)? != Dtype::F32 {
         return Err(no_kernel_for(at.result_dtype(0)?));
     }
     match at.dtype(0)? {
-        Dtype::U8 => Ok(from::<u8>(inner)),
-        Dtype::I8 => Ok(from::<i8>(inner)),
-        Dtype::I32 => Ok(from::<i32>(inner)),
+        Dtype::U8 => Ok(from::<u8>(along)),
+        Dtype::I8 => Ok(from::<i8>(along)),
+        Dtype::U16 => Ok(from::<u16>(along)),
+        Dtype::I16 => Ok(from::<i16>(along)),
+        Dtype::I32 => Ok(from::<i32>(along)),
         other => Err(no_kernel_for(other)),
     }
 }
 
-fn from<Q: Plain + Number>(inner: usize) -> Built {
+fn from<Q: Plain + Number>(along: Along) -> Built {
     Built::one(3, 1, move |io| {
-        let scales = scales::<Q>(io, inner);
+        let scales = along.scales::<Q>(io);
         if io.is_in_place(0) {
             let count = |bytes: &[u8]| bytes.len() / Q::BYTES;
             within(io.write_bytes(0), count, |element, x: Q| scales.real(element, x));
@@ -103,7 +121,7 @@ pub(super) fn dynamic(at: &At<'_>) -> Result<Built, Lack> {
         let (scale, zero) = quantize::fitting(if in_place { elements(y) } else { io.read(0) });
         (io.write(1)[0], io.write(2)[0]) = (scale, zero);
         let (scale, zero) = ([scale], [zero]);
-        let scales = Scales { scales: &scale, zeros: Some(&zero), inner: 1 };
+        let scales = Scales { scales: &scale, zeros: Some(&zero), inner: 1, block: None };
         if in_place {
             let count = |bytes: &[u8]| bytes.len() / <f32 as Element>::BYTES;
             within(y, count, |element, x: f32| scales.quantized(element, x));

@@ -8,8 +8,8 @@ use plimsoll_kernels::gemm::{self, Matrix, Operand, Product, Shape};
 use plimsoll_kernels::{Epilogue, Level, Residual, unary};
 use plimsoll_model::{Cell, Direction, Recurrence};
 
-use super::elementwise::real_function;
 use crate::at::At;
+use crate::functions::real_function;
 use crate::io::Io;
 use crate::kernel::{Built, Lack};
 

@@ -1,16 +1,15 @@
 //! Windows: convolutions, transposed ones, pools.
 
+use plimsoll_kernels::chain::{Data, MOST_OPERANDS};
 use plimsoll_kernels::conv::{self, Conv, Weights};
 use plimsoll_kernels::conv_transpose::{self, ConvTranspose};
 use plimsoll_kernels::reduce::{self, RealReduction, Reduce, Reduction};
-use plimsoll_kernels::{Bias, Epilogue, Residual, Window, pool};
-use plimsoll_model::{
-    Convolution, GlobalPooling, Operator, Padding, Pool, Pooling, Unary, Windows,
-};
+use plimsoll_kernels::{Bias, Epilogue, Window, pool};
+use plimsoll_model::{Convolution, GlobalPooling, Operator, Padding, Pool, Pooling, Windows};
 
-use super::products::Follows;
 use crate::at::At;
 use crate::kernel::{Built, Lack};
+use crate::tail::{SLOT_RESIDUAL, Tail};
 
 /// Batch, channels, and what is behind them: at most three dims of space.
 struct Image {
@@ -70,46 +69,72 @@ fn window(
     Ok(window.pads(&begin, &end).output(to))
 }
 
-/// `x, w, bias?, more?`.
-pub(super) fn conv(
+/// The shape of a convolution of one operand with another.
+pub(super) fn conv_shape(
     at: &At<'_>,
+    (x, weights): (usize, usize),
     convolution: &Convolution,
-    activation: Option<Unary>,
-) -> Result<Built, Lack> {
-    at.only_f32(&[0, 1, 2, 3])?;
-    let (x, y, weights) = (image(&at.dims(0)?)?, image(&at.result_dims(0)?)?, at.dims(1)?);
-    let shape = Conv {
+) -> Result<Conv, Lack> {
+    let (x, y, weights) = (image(&at.dims(x)?)?, image(&at.result_dims(0)?)?, at.dims(weights)?);
+    Ok(Conv {
         window: window(&x.space, &weights[2..], &convolution.windows, &y.space)?,
         batch: x.batch,
         in_channels: x.channels,
         out_channels: y.channels,
         groups: convolution.group as usize,
-    };
-    let (level, follows) = (at.level, Follows::new(activation)?);
+    })
+}
+
+/// The elements that [`conv`] needs as scratch.
+pub(crate) fn conv_scratch(at: &At<'_>, convolution: &Convolution) -> Result<usize, Lack> {
+    at.only_f32(&[0, 1, 2, 3])?;
+    let shape = conv_shape(at, (0, 1), convolution)?;
+    let is_packed = at.is_constant(1) && conv::packed_conv_len(at.level, &shape) > 0;
+    Ok(at.threads.count() * conv::conv_scratch(at.level, &shape, is_packed))
+}
+
+/// `x, w, bias?, more?`.
+pub(crate) fn conv(at: &At<'_>, convolution: &Convolution, tail: Tail) -> Result<Built, Lack> {
+    at.only_f32(&[0, 1, 2, 3])?;
+    let shape = conv_shape(at, (0, 1), convolution)?;
+    let level = at.level;
     let len = conv::packed_conv_len(level, &shape);
-    let packed = at.constant_f32(1)?.filter(|_| len > 0).map(|weights| {
+    let weights = at.constant_f32(1)?.map(|weights| tail.scaled_rows(weights, shape.out_channels));
+    let fixed = weights.map(|weights| {
+        if len == 0 {
+            return weights.into_owned();
+        }
         let mut packed = vec![0.0; len];
         conv::pack_conv(level, &shape, &weights, &mut packed);
         packed
     });
-    let scratch = conv::conv_scratch(level, &shape, packed.is_some());
-    let (is_packed, plane) = (packed.is_some(), shape.window.output_len());
-    let built = Built::one(4, 1, move |io| {
+    // Weights that are not packed are read where they are, unless something is folded into them.
+    let fixed = fixed.filter(|_| len > 0 || tail.is_folded());
+    let threads = at.threads.clone();
+    let scratch = threads.count() * conv::conv_scratch(level, &shape, fixed.is_some() && len > 0);
+    let (kept, plane) = (fixed.as_ref().map(Vec::len), shape.window.output_len());
+    let built = Built::one(SLOT_RESIDUAL + 1, 1, move |io| {
         let (y, scratch) = (io.write(0), io.scratch());
-        let bias = io.optional(2).map_or(Bias::None, Bias::Row);
-        let rows = |data| Residual::Rows { data, stride: plane };
-        let residual = io.optional(3).map_or(Residual::None, rows);
-        let activation = follows.activation;
-        let epilogue = Epilogue { bias, residual, activation, ..Epilogue::NONE };
-        let weights =
-            packed.as_ref().map_or_else(|| Weights::Plain(io.read(1)), |w| Weights::Packed(w));
+        let mut data = [Data::InPlace; MOST_OPERANDS];
+        let mut epilogue = tail.epilogue(io, Bias::Row, plane, &mut data);
+        if let (Bias::None, Some(bias)) = (epilogue.bias, io.optional(2)) {
+            epilogue.bias = Bias::Row(bias);
+        }
+        let weights = match &fixed {
+            Some(packed) if len > 0 => Weights::Packed(packed),
+            Some(weights) => Weights::Plain(weights),
+            None => Weights::Plain(io.read(1)),
+        };
         let operands = conv::Operands { x: io.read(0), weights, epilogue };
-        conv::conv(level, &shape, &operands, 0..shape.planes(), y, scratch);
-        follows.finish(level, y);
+        threads.conv(level, &shape, &operands, (y, scratch));
+        tail.follows.finish(level, y);
         Ok(())
     });
     let built = built.with_scratch::<f32>(scratch);
-    Ok(if is_packed { built.with_packed::<f32>(len).without_operand(1) } else { built })
+    Ok(match kept {
+        Some(kept) => built.with_packed::<f32>(kept).without_operand(1),
+        None => built,
+    })
 }
 
 /// `x, w, bias?`: the window slides over the output.
@@ -160,12 +185,17 @@ pub(super) fn conv_transpose(at: &At<'_>, convolution: &Convolution) -> Result<B
     Ok(built.with_scratch::<f32>(scratch))
 }
 
+/// The window of a pool.
+pub(super) fn pool_window(at: &At<'_>, pool: &Pool) -> Result<Window, Lack> {
+    let (x, y) = (image(&at.dims(0)?)?, image(&at.result_dims(0)?)?);
+    let kernel = numbers(&pool.windows.kernel, x.space.len(), 1);
+    window(&x.space, &kernel, &pool.windows, &y.space)
+}
+
 /// `x` to `y, indices?`.
 pub(super) fn pool(at: &At<'_>, pool: &Pool) -> Result<Built, Lack> {
     at.only_f32(&[0])?;
-    let (x, y) = (image(&at.dims(0)?)?, image(&at.result_dims(0)?)?);
-    let kernel = numbers(&pool.windows.kernel, x.space.len(), 1);
-    let window = window(&x.space, &kernel, &pool.windows, &y.space)?;
+    let window = pool_window(at, pool)?;
     let level = at.level;
     let scratch = pool::pool_scratch(&window);
     let built = match pool.pooling {

@@ -34,8 +34,8 @@ fn what_is_random_is_not() {
     let tossed = build.node(Operator::Bernoulli { dtype: None, seed: None }, &[weight]);
     let ratio = build.stored(Dtype::F32, &[], Content::Floats(vec![0.5]));
     let (on, off) = (build.truth(true), build.truth(false));
-    let dropped = build.node(Operator::Dropout, &[weight, ratio, on]);
-    let kept = build.node(Operator::Dropout, &[weight, ratio, off]);
+    let dropped = build.node(Operator::Dropout { early_mask: false }, &[weight, ratio, on]);
+    let kept = build.node(Operator::Dropout { early_mask: false }, &[weight, ratio, off]);
     let ids = [noise, sum, tossed, dropped, kept];
     assert_eq!(same(build, &ids), [false, false, false, false, true]);
 }

@@ -14,7 +14,7 @@ fn elements_keep_their_shape() {
         (Operator::Clip, "i8[0, 3]; i8[]", "i8[0, 3]"),
         (Operator::cast(Dtype::Bf16), "?[2]", "bf16[2]"),
         (Operator::CastLike(Conversion::default()), "i64[?]; u4", "u4[?]"),
-        (Operator::Dropout, "f16[2, 3]; f32[]", "f16[2, 3]; bool[2, 3]"),
+        (Operator::Dropout { early_mask: false }, "f16[2, 3]; f32[]", "f16[2, 3]; bool[2, 3]"),
         (Operator::Identity, "i64[2]{3, 4}", "i64[2]"),
         (Operator::Trilu { upper: true }, "f64[2, 2]; i64[]", "f64[2, 2]"),
     ]);

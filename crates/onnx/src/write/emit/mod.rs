@@ -108,7 +108,7 @@ impl Form<'_> {
             | Operator::Dequantize(_)
             | Operator::DynamicQuantize
             | Operator::QuantizedUnary(_)
-            | Operator::Dropout
+            | Operator::Dropout { .. }
             | Operator::EyeLike { .. }
             | Operator::Random { .. }
             | Operator::RandomLike(_)

@@ -216,7 +216,7 @@ impl<'a, 'p> Builder<'a, 'p> {
     /// What outputs of a step can take over.
     fn takeovers(&self, step: StepId) -> Vec<Takeover> {
         let Source { validated, options, .. } = *self.source;
-        let declared = validated.overwrites[step.index()].iter();
+        let declared = validated.overwrites.row(step.index()).iter();
         let allowed = declared.filter(|o| o.must || options.in_place);
         let found: Vec<(Target, Vec<Overlay>)> =
             allowed.filter_map(|overwrite| self.takeover(step, overwrite)).collect();
@@ -347,7 +347,7 @@ fn phases(touch: &crate::validate::Touch) -> Vec<(StepId, bool, bool)> {
 fn states_of_kept(source: &Source<'_, '_>) -> Vec<bool> {
     let Source { validated, assignments, .. } = *source;
     let mut inside: Vec<bool> = vec![false; validated.values.len()];
-    for overwrite in validated.overwrites.iter().flatten().filter(|overwrite| overwrite.must) {
+    for overwrite in validated.overwrites.items().iter().filter(|overwrite| overwrite.must) {
         let root = validated.roots[overwrite.input.index()].root.index();
         inside[overwrite.output.index()] = assignments[root] == Assignment::Kept || inside[root];
     }

@@ -191,12 +191,9 @@ impl Replay<'_, '_> {
             self.written = vec![u64::MAX; self.facts.values.len()];
             for step in &self.facts.plan.schedule {
                 let position = self.positions[step.index()] as usize;
-                let mut over = Vec::new();
-                self.facts.uses(*step, |used| {
-                    if used.kind == AccessKind::Write {
-                        over.push((used.root, self.end(&used)));
-                    }
-                });
+                let writes = self.facts.uses(*step).filter(|used| used.kind == AccessKind::Write);
+                let mut over: Vec<(ValueId, u64)> =
+                    writes.map(|used| (used.root, self.end(&used))).collect();
                 for overwrite in self.facts.overwrites(*step).iter().filter(|o| o.must) {
                     let root = self.facts.value(overwrite.output).root;
                     over.push((root, self.time(Point::after(position))));

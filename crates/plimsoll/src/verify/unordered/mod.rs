@@ -44,7 +44,7 @@ impl Uses {
     pub(super) fn collect(facts: &Facts) -> Self {
         let mut all = Vec::new();
         for step in (0..facts.program.steps()).map(StepId::new) {
-            facts.uses(step, |used| all.push(used));
+            all.extend(facts.uses(step));
             for overwrite in facts.overwrites(step).iter().filter(|o| o.must) {
                 let output = implied(facts, step, overwrite.output, AccessKind::Write);
                 let Some(output) = output else { continue };
@@ -67,7 +67,8 @@ fn implied(facts: &Facts, step: StepId, value: ValueId, kind: AccessKind) -> Opt
     let (space, span) = facts.span(value)?;
     let root = facts.value(value).root;
     let (from, until) = (None, Until::Step);
-    Some(Use { step, value, root, space, span, guard: 0, kind, from, until })
+    let within = Span::new(0, facts.value(value).bytes);
+    Some(Use { step, value, root, space, span, within, guard: 0, kind, from, until })
 }
 
 /// What orders steps: the first of each pair is over before the second begins.

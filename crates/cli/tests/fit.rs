@@ -1,0 +1,170 @@
+//! `plimsoll fit` with files: what is written computes the same in the arena that was promised.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// A new folder with samples of the corpus.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fit").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/models");
+    for sample in ["sample.onnx", "encoder.onnx"] {
+        fs::copy(corpus.join(sample), folder.join(sample)).unwrap();
+    }
+    folder
+}
+
+fn plimsoll(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+    command.current_dir(folder).args(arguments).output().unwrap()
+}
+
+/// What a command prints, where it ends with a status.
+fn told(folder: &Path, arguments: &[&str], status: i32) -> String {
+    let output = plimsoll(folder, arguments);
+    let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert_eq!(output.status.code(), Some(status), "{arguments:?}: {text}");
+    text
+}
+
+fn json(folder: &Path, arguments: &[&str]) -> Value {
+    let output = plimsoll(folder, arguments);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{arguments:?}: {e}"))
+}
+
+fn arena(folder: &Path, model: &str, options: &[&str]) -> u64 {
+    let plan = json(folder, &[&["plan", model, "--format", "json"], options].concat());
+    plan["arena_bytes"].as_u64().unwrap()
+}
+
+/// Runs both models with the same numbers, and says how far their outputs are apart.
+fn run_both(folder: &Path, model: &str, small: &str, options: &[&str]) {
+    told(folder, &[&["run", model, "-q", "-o", "out.npz"], options].concat(), 0);
+    let tolerance = ["--tolerance", "1e-5"];
+    let expect = [&["run", small, "-q", "--expect", "out.npz"], &tolerance[..], options].concat();
+    let text = told(folder, &expect, 0);
+    assert!(text.contains("as expected: "), "{text}");
+}
+
+#[test]
+fn every_point_of_a_frontier_can_be_written_and_computes_the_same_in_its_arena() {
+    let folder = folder("points");
+    for (model, most, options) in [
+        ("sample.onnx", 20, &[][..]),
+        ("sample.onnx", 25, &["--kernels", "copying"]),
+        ("sample.onnx", 60, &["--place", "all", "--align", "256"]),
+        ("encoder.onnx", 90, &["--dim", "seq=64"]),
+    ] {
+        let found = json(&folder, &[&["fit", model, "--format", "json"], options].concat());
+        let before = found["source"]["arena_bytes"].as_u64().unwrap();
+        assert_eq!(before, arena(&folder, model, options), "{model} {options:?}");
+        let points = found["points"].as_array().unwrap();
+        let least = points.last().unwrap()["arena_bytes"].as_u64().unwrap();
+        assert!(least * 100 <= before * most, "{model} {options:?}: {least} of {before}");
+        for point in points {
+            let promised = point["arena_bytes"].as_u64().unwrap();
+            let budget = promised.to_string();
+            let fit = ["fit", model, "--budget", &budget, "-o", "small.onnx", "-q"];
+            assert_eq!(told(&folder, &[&fit, options].concat(), 0), "");
+            assert_eq!(arena(&folder, "small.onnx", options), promised, "{model} {options:?}");
+            let dims: Vec<&str> =
+                options.chunks(2).filter(|pair| pair[0] == "--dim").flatten().copied().collect();
+            run_both(&folder, model, "small.onnx", &dims);
+        }
+    }
+}
+
+#[test]
+fn the_same_arguments_write_the_same_bytes_over_what_was_there() {
+    let folder = folder("again");
+    let fit = ["fit", "sample.onnx", "--most-arithmetic", "0", "-o", "small.onnx", "-q"];
+    told(&folder, &fit, 0);
+    let first = fs::read(folder.join("small.onnx")).unwrap();
+    fs::write(folder.join("small.onnx"), "something else").unwrap();
+    told(&folder, &fit, 0);
+    assert!(first == fs::read(folder.join("small.onnx")).unwrap());
+    let text = told(&folder, &["fit", "sample.onnx", "--budget", "20K", "-o", "sample.onnx"], 2);
+    assert!(text.contains("is read by this command, and is not written over"), "{text}");
+}
+
+#[test]
+fn nothing_is_written_where_nothing_fits() {
+    let folder = folder("nothing");
+    let fit = ["fit", "sample.onnx", "--budget", "1K", "-o", "small.onnx", "-o", "why.json"];
+    let text = told(&folder, &fit, 1);
+    assert!(text.contains("does not fit: the smallest arena found has "), "{text}");
+    assert!(!folder.join("small.onnx").exists());
+    let why: Value = serde_json::from_slice(&fs::read(folder.join("why.json")).unwrap()).unwrap();
+    assert_eq!((&why["chosen"], &why["budget_bytes"]), (&Value::Null, &Value::from(1024)));
+    assert!(why["reason"].as_str().unwrap().starts_with("the smallest arena found has "), "{why}");
+    let peak = &why["points"][0]["peak"];
+    let at_once = peak["tensors"].as_array().unwrap().iter();
+    let at_once: u64 = at_once.map(|tensor| tensor["bytes"].as_u64().unwrap()).sum();
+    let arena = why["points"][0]["arena_bytes"].as_u64().unwrap();
+    assert!(at_once > 1024 && at_once <= arena, "{peak}");
+}
+
+#[test]
+fn a_price_that_is_not_to_be_paid_is_not_paid() {
+    let folder = folder("price");
+    for percent in [0.0, 2.5, 10.0, 100.0] {
+        let price = format!("{percent}%");
+        let found =
+            json(&folder, &["fit", "sample.onnx", "--most-arithmetic", &price, "--format", "json"]);
+        let point = &found["points"][usize::try_from(found["chosen"].as_u64().unwrap()).unwrap()];
+        let count = |of: &Value| of["multiply_adds"].as_u64().unwrap() as f64;
+        let extra = (count(point) / count(&found["source"]) - 1.0) * 100.0;
+        assert!(extra <= percent + 1e-9, "{extra} of {percent}");
+        assert!((extra - point["extra_percent"].as_f64().unwrap()).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn a_frontier_is_a_table_a_picture_and_a_page() {
+    let folder = folder("pictures");
+    let files = ["f.txt", "f.json", "f.svg", "f.html"];
+    let outputs = files.iter().flat_map(|file| ["-o", file]);
+    let fit: Vec<&str> =
+        ["fit", "sample.onnx", "--frontier", "-q"].into_iter().chain(outputs).collect();
+    assert_eq!(told(&folder, &fit, 0), "");
+    let [text, json, svg, html] = files.map(|file| fs::read_to_string(folder.join(file)).unwrap());
+    let found: Value = serde_json::from_str(&json).unwrap();
+    let points = found["points"].as_array().unwrap();
+    assert_eq!(svg.matches("<circle").count(), points.len());
+    assert_eq!(html.matches("<circle").count(), points.len());
+    for point in points {
+        let arena = point["arena_bytes"].to_string();
+        assert!([&text, &svg, &html].iter().all(|form| form.contains(&arena)), "{arena}");
+    }
+    assert!(svg.starts_with("<svg") && html.starts_with("<!doctype html>"));
+}
+
+#[test]
+fn what_is_found_in_no_time_is_told_as_such() {
+    let folder = folder("time");
+    let fit = ["fit", "sample.onnx", "--time-limit", "1ms", "--format", "json"];
+    let found = json(&folder, &fit);
+    assert_eq!(found["reproducible"], false);
+    assert_eq!(found["points"][0]["arena_bytes"], 81920);
+    let text = told(&folder, &fit[..4], 0);
+    assert!(text.ends_with("the time was over before everything was tried\n"), "{text}");
+}
+
+#[test]
+fn what_is_no_onnx_model_cannot_be_fitted() {
+    let folder = folder("other");
+    fs::write(folder.join("net.plim"), "plim 1\ninput x: f32[4]\ny = relu(x)\noutput y\n").unwrap();
+    let text = told(&folder, &["fit", "net.plim"], 2);
+    assert_eq!(text, "plimsoll: net.plim: only ONNX models can be fitted\n");
+    fs::write(folder.join("bad.onnx"), b"\x08\xff\xff").unwrap();
+    assert!(told(&folder, &["fit", "bad.onnx"], 2).starts_with("plimsoll: bad.onnx: "));
+    let text = told(&folder, &["fit", "encoder.onnx"], 2);
+    assert_eq!(
+        text,
+        "plimsoll: encoder.onnx: symbol `seq` is not bound: it is axis 0 of input `x` (say it with --dim NAME=N)\n"
+    );
+}
