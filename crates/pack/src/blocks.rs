@@ -66,12 +66,12 @@ impl Blocks {
         for node in nodes {
             buffers.push(match node.parts[..] {
                 [(id, _)] => problem.buffer(id).clone(),
-                _ => Buffer::new(node.size, node.life),
+                _ => Buffer::new(node.size, node.life).aligned(align_of(problem, &node.parts)),
             });
             parts.push(node.parts);
         }
-        let joined = Problem::new(buffers).ok()?.with_capacity(problem.capacity());
-        Some(Blocks { problem: joined, parts, work: joiner.work })
+        let whole = Problem::new(buffers).ok()?.with_capacity(problem.capacity());
+        Some(Blocks { problem: whole, parts, work: joiner.work })
     }
 
     /// The packing of the buffers that a packing of the blocks is.
@@ -84,6 +84,13 @@ impl Blocks {
         }
         Solution::new(offsets)
     }
+}
+
+/// What the offset of a block is a multiple of: of what those of all its parts are. How far above its start they lie is
+/// a multiple of all sizes, and so of their alignments.
+fn align_of(problem: &Problem, parts: &[(BufferId, u64)]) -> u64 {
+    let aligns = parts.iter().map(|(id, _)| problem.buffer(*id).align);
+    aligns.fold(1, |common, align| common / gcd(common, align) * align)
 }
 
 /// A buffer or a block.
@@ -308,6 +315,15 @@ mod tests {
         let fixed =
             vec![Buffer::new(5, Life::new(0, 2)).fixed_at(3), Buffer::new(5, Life::new(2, 4))];
         assert!(Blocks::new(&Problem::new(fixed).expect("valid"), false, 1_000_000).is_none());
+    }
+
+    #[test]
+    fn a_block_is_aligned_as_its_parts_are() {
+        let mut all = buffers(&[(12, 0, 2), (12, 2, 4), (24, 0, 4)]).buffers().to_vec();
+        (all[0].align, all[1].align, all[2].align) = (4, 6, 5);
+        let problem = Problem::new(all).expect("valid");
+        let blocks = Blocks::new(&problem, false, 1_000_000).expect("the first two");
+        assert_eq!(blocks.problem.buffers().iter().map(|b| b.align).collect::<Vec<_>>(), [5, 12]);
     }
 
     #[test]

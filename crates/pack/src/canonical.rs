@@ -20,7 +20,7 @@ impl Canonical {
     /// The problem in its canonical order; without pairs that are kept apart, of which there must be none.
     pub(crate) fn new(problem: &Problem, sweep: &Sweep) -> Canonical {
         debug_assert!(problem.conflicts().is_none(), "pairs are by number");
-        let end = sweep.len() as Time;
+        let end = Time::from(sweep.len() as u32);
         let forwards = |life: Life| {
             let sections = sweep.sections(life);
             Life::new(sections.start.into(), sections.end.into())

@@ -107,7 +107,9 @@ fn scaling_scales_the_answer_and_sparse_times_change_nothing() {
     let shape = Shape { buffers: 1..30, times: 20, ..Shape::everything() };
     for _ in 0..200 {
         let problem = random_problem(&mut rng, &shape);
-        let solution = |p: &Problem| solve(p, &Options::default()).solution.expect("feasible");
+        let mut options = Options::default();
+        options.work = Some(500_000);
+        let solution = |p: &Problem| solve(p, &options).solution.expect("feasible");
         let offsets = solution(&problem);
         let larger: Vec<u64> = offsets.offsets().iter().map(|o| o * 5).collect();
         assert_eq!(solution(&scaled(&problem, 5)).offsets(), larger);
@@ -127,9 +129,11 @@ fn the_answer_does_not_depend_on_the_number_of_threads() {
     let shape = Shape { buffers: 20..60, times: 40, sizes: 1..100, ..Shape::everything() };
     for _ in 0..40 {
         let problem = random_problem(&mut rng, &shape);
-        let one = solve(&problem, &Options::default());
+        let mut options = Options::default();
+        options.work = Some(500_000);
+        let one = solve(&problem, &options);
         for threads in [2, 3, 16] {
-            let mut options = Options::default();
+            let mut options = options.clone();
             options.threads = threads;
             let many = solve(&problem, &options);
             assert_eq!(many.solution, one.solution);

@@ -88,7 +88,7 @@ impl Tree<'_> {
     ) -> Result<(), Dead> {
         let why = Why::only(depth);
         for slot in self.left_at(m) {
-            let w = self.member(slot);
+            let w = self.members[slot];
             let v = w.v as usize;
             let meets = |offset: u64| offset + w.lo < hi && lo < offset + w.hi;
             // It waits for something that is in its way where it was passed over.

@@ -230,7 +230,9 @@ fn kept_apart(problem: &Problem) -> Option<Vec<Vec<BufferId>>> {
                 }
             }
             for one in &set {
-                set.iter().for_each(|other| covered.insert(one.index(), other.index()));
+                for other in &set {
+                    covered.insert(one.index(), other.index());
+                }
             }
             total += set.len();
             sets.push(set);

@@ -28,6 +28,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod why;
 
 use std::collections::BTreeMap;
 

@@ -226,9 +226,8 @@ impl<'a> Search<'a> {
     pub(super) fn too_late(&self, lo: usize, hi: usize) -> Option<usize> {
         let tree = &self.tree;
         let level = tree.level(lo, hi);
-        let is_late = |v: usize| match tree.instance.is_plain {
-            true => level >= tree.wait[v],
-            false => !tree.may_be_blocked(v),
+        let is_late = |v: usize| {
+            if tree.instance.is_plain { level >= tree.wait[v] } else { !tree.may_be_blocked(v) }
         };
         let late = |v: &usize| !tree.placed[*v] && tree.wait[*v] != 0 && is_late(*v);
         tree.instance.born_in(lo..hi).find(late)

@@ -27,6 +27,7 @@ use std::ops::Range;
 
 use super::Options;
 use super::instance::Instance;
+pub(super) use super::why::Why;
 
 /// No buffer.
 pub(super) const NONE: u32 = u32::MAX;
@@ -36,39 +37,6 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) struct Dead {
     /// The moment that has no room, or one of the life of the buffer that has none.
     pub(super) moment: u32,
-}
-
-/// A set of decisions, by their depth in the tree modulo its size: a superset, never less.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Why([u64; 4]);
-
-/// From this depth on a bit stands for several decisions.
-const DEPTHS: usize = 4 * 64;
-
-impl Why {
-    /// Only that one.
-    pub(super) fn only(depth: usize) -> Why {
-        let mut why = Why::default();
-        why.0[depth / 64 % 4] = 1 << (depth % 64);
-        why
-    }
-
-    pub(super) fn has(&self, depth: usize) -> bool {
-        self.0[depth / 64 % 4] >> (depth % 64) & 1 == 1
-    }
-
-    pub(super) fn add(&mut self, other: &Why) {
-        for (a, b) in self.0.iter_mut().zip(&other.0) {
-            *a |= b;
-        }
-    }
-
-    /// Without the deepest that there is, unless its bit may stand for another one too.
-    pub(super) fn remove(&mut self, depth: usize) {
-        if depth < DEPTHS {
-            self.0[depth / 64] &= !(1 << (depth % 64));
-        }
-    }
 }
 
 /// What was changed, to be taken back.
@@ -136,7 +104,7 @@ pub(super) struct Tree<'a> {
     old_sums: Vec<Summary>,
     /// The buffers of each moment: those not placed first. Moment `m` has
     /// `members[first[m]..first[m + 1]]`, of which `left[m]` are not placed.
-    members: Vec<Member>,
+    pub(super) members: Vec<Member>,
     first: Vec<u32>,
     left: Vec<u32>,
     /// Where each cell is in the list of its moment.
@@ -246,8 +214,7 @@ impl<'a> Tree<'a> {
 
     /// The buffers that are not placed at a moment.
     pub(super) fn members(&self, moment: usize) -> &[Member] {
-        let first = self.first[moment] as usize;
-        &self.members[first..first + self.left[moment] as usize]
+        &self.members[self.left_at(moment)]
     }
 
     /// Whether something is still to be placed at a moment.
@@ -333,9 +300,12 @@ impl<'a> Tree<'a> {
         let mut result = Ok(());
         for cell in instance.cells(v) {
             let (m, lo, hi) = (cell.moment as usize, low + cell.lo, low + cell.hi);
-            result = result.and_then(|()| match instance.is_plain {
-                true => self.raise_all(m, hi, depth),
-                false => self.raise_over(m, lo, hi, depth),
+            result = result.and_then(|()| {
+                if instance.is_plain {
+                    self.raise_all(m, hi, depth)
+                } else {
+                    self.raise_over(m, lo, hi, depth)
+                }
             });
         }
         self.settle_or_forget(result)
@@ -589,9 +559,8 @@ impl<'a> Tree<'a> {
     /// Raises those that can't be the lowest of a moment above one that can.
     fn not_first(&mut self, m: usize, highest: u64) -> Result<(), Dead> {
         let why = self.why_here(m);
-        let first = self.first[m] as usize;
         let first_end = self.sum[m].first_end;
-        for slot in first..first + self.left[m] as usize {
+        for slot in self.left_at(m) {
             let w = self.members[slot];
             let low = self.low[w.v as usize] + w.lo;
             if low > highest && low < first_end {
@@ -603,9 +572,8 @@ impl<'a> Tree<'a> {
 
     /// Raises what is left at a moment above what was just placed there.
     fn raise_all(&mut self, m: usize, floor: u64, depth: usize) -> Result<(), Dead> {
-        let first = self.first[m] as usize;
         let why = Why::only(depth);
-        for slot in first..first + self.left[m] as usize {
+        for slot in self.left_at(m) {
             let v = self.members[slot].v as usize;
             if self.low[v] < floor {
                 self.raise(v, floor, &why)?;
@@ -622,10 +590,6 @@ impl<'a> Tree<'a> {
     pub(super) fn left_at(&self, m: usize) -> Range<usize> {
         let first = self.first[m] as usize;
         first..first + self.left[m] as usize
-    }
-
-    pub(super) fn member(&self, slot: usize) -> Member {
-        self.members[slot]
     }
 
     /// What `v` was waiting for has come.

@@ -85,7 +85,9 @@ pub fn tight(cuts: Cuts, buffers: usize, seed: u64) -> Tight {
     rng.shuffle(&mut pieces);
     if cuts == Cuts::Slack {
         let full = rng.moment(moments);
-        pieces.iter_mut().for_each(|piece| piece.shrink(&mut rng, full));
+        for piece in &mut pieces {
+            piece.shrink(&mut rng, full);
+        }
     }
     let buffers = pieces.iter().map(|piece| piece.buffer(&mut rng, cuts)).collect();
     Tight {
@@ -164,7 +166,7 @@ impl Cutter {
         // A piece with a gap is not cut further, so it must not be most of what there is.
         let is_small = self.len() >= 16;
         if is_large && is_small && self.cuts == Cuts::Gaps && rng.chance(60) && more >= 2 {
-            self.gap(rng, piece);
+            self.gap(rng, &piece);
         } else if is_large && self.cuts != Cuts::Guillotine && rng.chance(50) && more >= 4 {
             self.pinwheel(rng, &piece);
         } else if length > 1 && (height < 2 || rng.chance(50)) {
@@ -197,7 +199,7 @@ impl Cutter {
     }
 
     /// The piece has a gap; what it does not use then is there for others.
-    fn gap(&mut self, rng: &mut Rng, piece: Cut) {
+    fn gap(&mut self, rng: &mut Rng, piece: &Cut) {
         let (from, until) = inner(rng, piece.life.len());
         let start = piece.life.start;
         let life = Life::new(start + from.cast_signed(), start + until.cast_signed());
@@ -216,7 +218,7 @@ impl Cutter {
             [below, above].into_iter().filter(|s| !s.is_empty()).map(|s| Cut::new(life, s)),
         );
         let window = (!window.is_empty()).then_some(window);
-        self.done.push(Cut { gap: Some(Gap { life, window }), ..piece });
+        self.done.push(Cut { gap: Some(Gap { life, window }), ..piece.clone() });
     }
 }
 
