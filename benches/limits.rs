@@ -12,6 +12,7 @@
 //! `--algorithm search` for one way only; odd seeds unless they are given: what is tuned is tuned on even ones. `--minimalloc PROGRAM` runs that program beside us, for as
 //! much CPU time as each of our answers took (at least a second), where there are neither alignments nor windows.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,7 @@ use plimsoll_pack::{
     Algorithm, Buffer, Effort, Life, Options, Problem, Status, Sweep, bound, check, csv, solve,
 };
 
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 struct Arguments {
     filter: String,
     effort: Effort,
@@ -268,7 +270,7 @@ struct Row {
     work: u64,
     seconds: f64,
     most_seconds: f64,
-    /// Of how many MiniMalloc was asked, how many it met, and how many only it.
+    /// Of how many `MiniMalloc` was asked, how many it met, and how many only it.
     asked: u32,
     minimalloc: u32,
     only_it: u32,
@@ -327,12 +329,13 @@ impl std::fmt::Display for Row {
     }
 }
 
-/// Whether MiniMalloc packs a problem into a capacity, in so many seconds of CPU.
+/// Whether `MiniMalloc` packs a problem into a capacity, in so many seconds of CPU.
+#[allow(clippy::cast_sign_loss, reason = "seconds are not negative")]
 fn minimalloc_meets(program: &Path, problem: &Problem, capacity: u64, seconds: f64) -> bool {
     let file = std::env::temp_dir().join(format!("plimsoll-limits-{}.csv", std::process::id()));
     let mut text = String::from("id,lower,upper,size\n");
     for (id, Buffer { life, size, .. }) in problem.buffers().iter().enumerate() {
-        text += &format!("{id},{},{},{size}\n", life.start, life.end);
+        writeln!(text, "{id},{},{},{size}", life.start, life.end).expect("text takes all");
     }
     std::fs::write(&file, text).expect("a place for temporary files");
     // The shell's limit is CPU time in whole seconds.

@@ -107,9 +107,12 @@ fn cpu_nanos() -> u64 {
     stat.split(' ').next().and_then(|nanos| nanos.parse().ok()).expect("a number comes first")
 }
 
+/// Makes a program of so many steps.
+type Kind = fn(usize) -> DeclaredProgram;
+
 /// Every kind of program, in two sizes.
 fn programs() -> Vec<(String, DeclaredProgram)> {
-    let kinds: [(&str, fn(usize) -> DeclaredProgram); 4] = [
+    let kinds: [(&str, Kind); 4] = [
         ("chain", chain),
         ("residual", residual),
         ("transformer", transformer),

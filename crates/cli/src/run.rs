@@ -417,7 +417,7 @@ fn watched(session: &mut Session<'_>) -> Result<Vec<TimedCall>> {
     let start = Instant::now();
     let mut began = start.elapsed();
     session.run_watched(|CallInfo { node, op }| {
-        let taken = start.elapsed() - began;
+        let taken = start.elapsed().saturating_sub(began);
         calls.push(TimedCall { node: node.to_owned(), op: op.to_owned(), began, taken });
         began = start.elapsed();
     })?;
@@ -520,7 +520,9 @@ fn expected(path: &Path, outputs: &BTreeMap<String, Array>, tolerance: f64) -> R
             found.ok_or_else(|| anyhow!("{}: there is no output `{}`", named(), plain(name)))?;
         let Worst { index, found, expected, scale } =
             worst(found, array).with_context(|| format!("{}: `{}`", named(), plain(name)))?;
-        let relative = if found == expected { 0.0 } else { (found - expected).abs() / scale };
+        // Equal infinities have no difference.
+        let is_same = found.total_cmp(&expected).is_eq();
+        let relative = if is_same { 0.0 } else { (found - expected).abs() / scale };
         let is_near = relative <= tolerance || (found.is_nan() && expected.is_nan());
         let verdict = if is_near { "as expected" } else { "not as expected" };
         output::to_stdout(true, |out| {

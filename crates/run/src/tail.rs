@@ -52,7 +52,9 @@ impl Tail {
         let mut weights = weights.into_owned();
         let len = (weights.len() / rows.max(1)).max(1);
         for (row, factor) in weights.chunks_exact_mut(len).zip(&self.scale) {
-            row.iter_mut().for_each(|weight| *weight *= factor);
+            for weight in row {
+                *weight *= factor;
+            }
         }
         Cow::Owned(weights)
     }

@@ -302,7 +302,7 @@ fn gemm_ends_with_a_residual_and_an_activation() {
 
 /// What attention is made of.
 #[derive(Clone, Copy, Debug)]
-struct Heads {
+struct Attended {
     /// Tokens of queries, tokens of keys.
     tokens: [u64; 2],
     /// Heads of queries, and of keys and values.
@@ -317,8 +317,8 @@ fn transpose(build: &mut ModelBuilder, x: TensorId, permutation: [usize; 4]) -> 
 }
 
 /// Every head of keys for several of queries.
-fn repeated(build: &mut ModelBuilder, x: TensorId, of: Heads) -> TensorId {
-    let (Heads { tokens, heads: [all, few], depth, .. }, batch) = (of, 2);
+fn repeated(build: &mut ModelBuilder, x: TensorId, of: Attended) -> TensorId {
+    let (Attended { tokens, heads: [all, few], depth, .. }, batch) = (of, 2);
     if all == few {
         return x;
     }
@@ -331,8 +331,8 @@ fn repeated(build: &mut ModelBuilder, x: TensorId, of: Heads) -> TensorId {
     build.node(Operator::Reshape { allow_zero: false }, &[b, shape])
 }
 
-fn attention(of: Heads) -> Model {
-    let Heads { tokens: [rows, keys], heads: [all, few], depth, mask, stored } = of;
+fn attention(of: Attended) -> Model {
+    let Attended { tokens: [rows, keys], heads: [all, few], depth, mask, stored } = of;
     let mut build = ModelBuilder::default();
     let q = build.input(&[2, rows, all, depth]);
     let [k, v] = [(); 2].map(|()| build.input(&[2, keys, few, depth]));
@@ -361,16 +361,16 @@ fn attention(of: Heads) -> Model {
 
 #[test]
 fn attention_is_one_step_with_its_layouts() {
-    let plain = Heads { tokens: [40, 40], heads: [4, 4], depth: 16, mask: true, stored: true };
+    let plain = Attended { tokens: [40, 40], heads: [4, 4], depth: 16, mask: true, stored: true };
     let cases = [
         plain,
-        Heads { mask: false, ..plain },
-        Heads { stored: false, ..plain },
-        Heads { tokens: [25, 33], ..plain },
-        Heads { tokens: [1, 50], ..plain },
-        Heads { tokens: [5, 50], stored: false, ..plain },
-        Heads { heads: [4, 2], ..plain },
-        Heads { heads: [6, 1], tokens: [9, 9], ..plain },
+        Attended { mask: false, ..plain },
+        Attended { stored: false, ..plain },
+        Attended { tokens: [25, 33], ..plain },
+        Attended { tokens: [1, 50], ..plain },
+        Attended { tokens: [5, 50], stored: false, ..plain },
+        Attended { heads: [4, 2], ..plain },
+        Attended { heads: [6, 1], tokens: [9, 9], ..plain },
     ];
     for case in cases {
         all(&attention(case));
@@ -379,7 +379,7 @@ fn attention_is_one_step_with_its_layouts() {
 
 #[test]
 fn scores_are_scratch_of_some_rows() {
-    let case = Heads { tokens: [256, 256], heads: [4, 4], depth: 16, mask: false, stored: true };
+    let case = Attended { tokens: [256, 256], heads: [4, 4], depth: 16, mask: false, stored: true };
     let model = attention(case);
     let (distance, fused, alone, steps) = both(&model, Fuse::Best, 3);
     assert!(distance <= 1e-5, "{distance}");

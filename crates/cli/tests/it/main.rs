@@ -2,6 +2,7 @@
 
 mod cli;
 mod exports;
+mod fit;
 mod foreign;
 mod fused;
 mod guides;

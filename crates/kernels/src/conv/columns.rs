@@ -82,7 +82,9 @@ impl Kernel for Panel<'_> {
         for tap in 0..taps {
             pieces.count = 0;
             let place = place_of(window, tap);
-            runs.iter().for_each(|run| pieces.run::<S>(window, place, run));
+            for run in runs {
+                pieces.run::<S>(window, place, run);
+            }
             pieces.zeros::<S>(outputs.len(), width);
             let pieces = &pieces.list[..pieces.count];
             let first = rows.start + (tap + taps - rows.start % taps) % taps;

@@ -242,7 +242,7 @@ impl Walk<'_> {
                 self.level.run(Block {
                     a,
                     panels: panels.clone(),
-                    b: b.from_column(strip.start - columns.start, self.level.tile().1),
+                    b: b.starting_at(strip.start - columns.start, self.level.tile().1),
                     far: if matches!(self.product.b, Operand::Packed(_)) { Far::B } else { Far::A },
                     rows: rows.start - first_row..rows.end - first_row,
                     c: &mut c[rows.start * stride + strip.start..],

@@ -48,7 +48,7 @@ fn scatter(from: &[f32], step: usize, out: &mut [f32]) {
     let (fours, rest) = from.as_chunks::<4>();
     let mut at = 0;
     for four in fours {
-        let out = &mut out[at..at + 3 * step + 1];
+        let out = &mut out[at..=at + 3 * step];
         (out[0], out[step], out[2 * step], out[3 * step]) = (four[0], four[1], four[2], four[3]);
         at += 4 * step;
     }

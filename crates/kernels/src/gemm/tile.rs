@@ -53,7 +53,7 @@ pub(crate) struct PanelsB<'a> {
 
 impl PanelsB<'_> {
     /// The same from a column on with which a panel begins; a panel has `width` columns.
-    pub(crate) fn from_column(self, column: usize, width: usize) -> Self {
+    pub(crate) fn starting_at(self, column: usize, width: usize) -> Self {
         PanelsB { data: &self.data[column / width * self.stride..], ..self }
     }
 }

@@ -255,7 +255,7 @@ impl Search {
         let prices: Vec<(u64, u64)> = open.iter().map(|at| (state.price(*at), size(*at))).collect();
         for (index, at) in open.iter().enumerate() {
             // Those before are held: what is left must do.
-            if !least(&prices[index..], excess).is_some_and(|least| cost + least < self.best.cost) {
+            if least(&prices[index..], excess).is_none_or(|least| cost + least >= self.best.cost) {
                 break;
             }
             self.decided[*at] = true;
@@ -263,7 +263,9 @@ impl Search {
             self.visit(state, cost + prices[index].0);
             state.set(*at, false);
         }
-        open.iter().for_each(|at| self.decided[*at] = false);
+        for at in &open {
+            self.decided[*at] = false;
+        }
     }
 }
 

@@ -85,9 +85,13 @@ impl<'a, 'p> Writing<'a, 'p> {
             }
             let (behind, before): (Vec<usize>, Vec<usize>) =
                 by_step[position].iter().partition(|index| self.settles(**index, position));
-            before.iter().for_each(|index| self.copy_out(*index));
+            for index in before {
+                self.copy_out(index);
+            }
             self.step(step);
-            behind.iter().for_each(|index| self.copy_out(*index));
+            for index in behind {
+                self.copy_out(index);
+            }
             for index in &by_step[position] {
                 self.at[*index].fast = None;
             }

@@ -1,7 +1,7 @@
 //! A planner that is kept finds what one that is made anew for every program finds.
 
 use plimsoll::testing::{Shape, chain, random_program};
-use plimsoll::{DeclaredProgram, Execution, Options, Plan, PlanError, Planner, plan};
+use plimsoll::{DeclaredProgram, Execution, Options, Plan, PlanError, Planner, VerifiedPlan, plan};
 use plimsoll_pack::testing::Rng;
 
 /// What came of it, to be compared.
@@ -20,8 +20,8 @@ fn a_planner_that_is_kept_finds_the_same_plans_and_errors() {
     for round in 0..600 {
         let shape = if round % 2 == 0 { Shape::plain() } else { Shape::everything() };
         let program = random_program(&mut rng, &shape);
-        let anew = outcome(plan(&program, &options()).map(|plan| plan.into_plan()));
-        let kept = outcome(planner.plan(&program, &options()).map(|plan| plan.into_plan()));
+        let anew = outcome(plan(&program, &options()).map(VerifiedPlan::into_plan));
+        let kept = outcome(planner.plan(&program, &options()).map(VerifiedPlan::into_plan));
         assert_eq!(kept, anew, "round {round}: {program:?}");
         assert_eq!(outcome(planner.plan_unverified(&program, &options())), anew);
         if anew.is_ok() { plans += 1 } else { errors += 1 }

@@ -101,11 +101,7 @@ impl Compiler<'_> {
             }
         }
         if matches!(made, Arg::Register(_) | Arg::One(_)) {
-            let shared = self.made.iter().filter(|(_, arg)| **arg == made);
-            let names: Vec<TensorId> = shared.map(|(id, _)| *id).collect();
-            names.into_iter().for_each(|name| {
-                self.made.remove(&name);
-            });
+            self.made.retain(|_, arg| *arg != made);
         }
         self.made.insert(output, made);
         Ok(())

@@ -37,6 +37,7 @@ pub(crate) fn build(at: &At<'_>) -> Result<Built, Lack> {
 }
 
 /// The calls of a node.
+#[allow(clippy::too_many_lines, reason = "a table with a line for every operator")]
 fn kernel(at: &At<'_>) -> Result<Built, Lack> {
     match &at.node.operator {
         Operator::Unary(unary) => elementwise::unary(at, *unary),
