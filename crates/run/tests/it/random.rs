@@ -13,7 +13,7 @@
     dead_code,
     reason = "small random numbers, as sizes and as attributes that count from either end"
 )]
-#[path = "../../onnx/tests/it/execution/generator/mod.rs"]
+#[path = "../../../onnx/tests/it/execution/generator/mod.rs"]
 mod generator;
 
 use generator::Generator;

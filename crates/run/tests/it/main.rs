@@ -1,0 +1,8 @@
+//! The tests of the crate from outside, in one binary; those that count allocations have an allocator, and binaries, of their own.
+
+mod branches;
+mod corpus;
+mod fused;
+mod random;
+mod ranges;
+mod state;
