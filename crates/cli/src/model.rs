@@ -1,7 +1,6 @@
 //! Models: from a file, and what the command line says of it, to a program.
 //!
-//! What a program is made from beside the graph (widths, sizes, kernels, order) is told in the
-//! plan, so that whoever verifies it need not say it again.
+//! What a program is made from beside the graph is recorded in the plan, so that who verifies it need not say it.
 
 mod fused;
 #[allow(clippy::similar_names, reason = "ranges, and what is ranged over them")]

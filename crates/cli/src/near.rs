@@ -45,8 +45,8 @@ type At = (BankId, u64);
 
 /// Reads a plan: where the values and the scratch memory of a program are in it.
 pub(crate) fn read(source: &Source, program: &dyn Program) -> Result<Near> {
-    let text = source.text(Wanted::Other)?;
     let read = || -> Result<Places> {
+        let text = source.text(Wanted::Other)?;
         let places: Places = object_from_json(&text).context("not JSON of a plan")?;
         let is_plan = places.format.as_deref() == Some(PLAN_FORMAT);
         ensure!(is_plan, "no plan: its format is not {PLAN_FORMAT:?}");

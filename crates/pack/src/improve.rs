@@ -28,8 +28,9 @@ const PATIENCE: u32 = 12;
 const MOST_PAIRS: u64 = 40_000_000;
 /// Blocks are looked for among at most so many buffers.
 const MOST_JOINED: usize = 20_000;
-/// Search with buffers and search with blocks take turns of these parts of the work.
-const TURNS: [u64; 4] = [256, 32, 4, 1];
+/// Search with buffers and search with blocks take turns of these parts of the work; then search with buffers has
+/// what is left of it.
+const TURNS: [u64; 4] = [1024, 128, 16, 8];
 /// Repair gets no better after so much work.
 const MOST_REPAIRING: u64 = 2_000_000_000;
 /// Where there are more sections than this, and repair ends more than a hundredth above the bound, search
@@ -279,16 +280,18 @@ impl Improving<'_> {
         if !self.goes_on(self.task.ways.search, watched) {
             return;
         }
+        let (work, before) = (self.task.work, self.best.work);
         let blocks = [true, false].map(|stacks| self.joined(stacks, watched));
-        if blocks.iter().all(Option::is_none) {
-            return self.search(self.task.work, watched);
-        }
-        for part in TURNS {
+        let has_blocks = blocks.iter().any(Option::is_some);
+        for (turn, part) in TURNS.into_iter().enumerate().filter(|_| has_blocks) {
             for (blocks, sweep) in blocks.iter().flatten() {
-                self.search_blocks(blocks, sweep, self.task.work / part, watched);
+                self.search_blocks(blocks, sweep, work / part, watched);
             }
-            self.search(self.task.work / part, watched);
+            if turn + 1 < TURNS.len() {
+                self.search(work / part, watched);
+            }
         }
+        self.search(work.saturating_sub(self.best.work - before), watched);
     }
 
     /// The blocks, if there are any and search can be asked about them.
@@ -296,7 +299,7 @@ impl Improving<'_> {
         if self.task.problem.len() > MOST_JOINED {
             return None;
         }
-        let blocks = Blocks::new(self.task.problem, stacks, self.task.work / 16)?;
+        let blocks = Blocks::new(self.task.problem, stacks, self.task.work / 32)?;
         self.best.work = self.best.work.saturating_add(blocks.work);
         watched.finished(blocks.work);
         let sweep = Sweep::new(&blocks.problem);

@@ -56,7 +56,7 @@ fn watching_changes_nothing_and_what_is_told_only_gets_better() {
 
 #[test]
 fn a_search_tells_every_so_often() {
-    let problem = perfect(&mut Rng::new(5), 200, 60, 100_000);
+    let problem = perfect(&mut Rng::new(5), 900, 60, 100_000);
     let (told, outcome) = watched(&problem, &with(1, 20_000_000), usize::MAX);
     assert_eq!(outcome.limit, Some(Limit::Work));
     let longest = told.windows(2).map(|pair| pair[1].work - pair[0].work).max();
@@ -94,7 +94,7 @@ fn who_stops_at_once_gets_the_first_rule() {
 
 #[test]
 fn search_by_name_can_be_watched_and_keeps_to_its_effort() {
-    let problem = perfect(&mut Rng::new(5), 200, 60, 100_000);
+    let problem = perfect(&mut Rng::new(5), 900, 60, 100_000);
     let mut options = with(1, 5_000_000);
     options.algorithms = vec![Algorithm::Search];
     let (told, outcome) = watched(&problem, &options, usize::MAX);

@@ -67,8 +67,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Every tensor in bytes of its own: nothing is a view, nothing works in place, nothing is used again.
-    /// What a run in a plan is compared with.
+    /// Every tensor in bytes of its own: nothing is a view, nothing works in place, nothing is used again, and every
+    /// node runs by itself. What a run in a plan is compared with.
     #[must_use]
     pub fn apart() -> Self {
         let mut options = Options::quick();
@@ -76,6 +76,7 @@ impl Options {
         options.plan =
             options.plan.with_in_place(false).with_no_share(plimsoll::NoShare::Everything);
         options.tries.join = false;
+        options.fuse = Fuse::Nothing;
         options
     }
 

@@ -199,12 +199,22 @@ fn restart_some(along: &Along<'_>, segments: &mut [Segment], dice: &mut Dice) {
     }
 }
 
+/// What a model computes node by node.
 pub(crate) fn run(model: &Model, source: &Model, seed: u64) -> BTreeMap<String, Array> {
+    run_with(model, source, seed, &Options::apart())
+}
+
+fn run_with(
+    model: &Model,
+    source: &Model,
+    seed: u64,
+    options: &Options,
+) -> BTreeMap<String, Array> {
     let weights = SeededWeights::new(source, &(), seed);
     let session =
         Session::new(source, &weights, &Options::quick()).unwrap_or_else(|e| panic!("{e}"));
     let inputs = random_inputs(seed, session.inputs());
-    outputs(model, &weights, &inputs, &Options::apart()).unwrap_or_else(|e| panic!("{e}"))
+    outputs(model, &weights, &inputs, options).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// The largest difference of two outputs, over the largest number of the first.
@@ -249,6 +259,14 @@ fn random_networks_compute_the_same_by_random_recipes() {
                 && !along.courses.iter().any(|course| matches!(course, Course::Gather(_)));
             let most = if sums { 0.0 } else { 1e-5 };
             assert!(difference <= most, "{seed}: {difference} by {recipe:?} of {model:?}");
+            if flows % 4 == 0 {
+                let fused = run_with(&rewritten.model, &model, seed, &Options::quick());
+                let difference = self::difference(&expected, &fused);
+                assert!(
+                    difference <= 1e-5,
+                    "{seed}: {difference} fused, by {recipe:?} of {model:?}"
+                );
+            }
             flows += usize::from(rewritten.model.body.nodes.len() > model.body.nodes.len());
             exact += usize::from(sums);
         }

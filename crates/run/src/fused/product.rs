@@ -170,7 +170,7 @@ impl Peeled<'_, '_> {
         }
         let other = self.other(node);
         let is_taken = match &node.operator {
-            Operator::BatchNorm(norm) => {
+            Operator::BatchNorm(norm) if self.is_first(node) => {
                 let numbers = self.on.batch_norm(node, *norm);
                 numbers.is_ok_and(|(scale, shift)| self.fold(&scale, &shift))
             }
@@ -186,8 +186,8 @@ impl Peeled<'_, '_> {
             Operator::Binary(Binary::Div) if self.is_first(node) => {
                 other.is_some_and(|other| self.fold_factor(other, |x| 1.0 / x))
             }
-            Operator::Unary(unary) => self.activate(Follows::within(*unary)),
-            Operator::Clip => {
+            Operator::Unary(unary) if self.is_first(node) => self.activate(Follows::within(*unary)),
+            Operator::Clip if self.is_first(node) => {
                 let limits = (self.on.scalar(node, 1), self.on.scalar(node, 2));
                 let (Ok(least), Ok(most)) = limits else { return Ok(false) };
                 let (least, most) = (least.unwrap_or(f32::MIN), most.unwrap_or(f32::MAX));
@@ -210,6 +210,8 @@ impl Peeled<'_, '_> {
         }
     }
 
+    /// Whether what is made so far is what a node is a function of: not so where it is computed beside it, for an
+    /// operand of a later one.
     fn is_first(&self, node: &ModelNode) -> bool {
         node.inputs.first() == Some(&Some(self.made))
     }

@@ -223,6 +223,30 @@ fn convolutions_end_with_norms_residuals_and_activations() {
 }
 
 #[test]
+fn what_is_computed_of_another_operand_is_not_taken_for_what_follows() {
+    let kinds = [Operator::BatchNorm(BatchNorm::default()), unary(Unary::Relu), Operator::Clip];
+    for (kind, of_product) in
+        kinds.into_iter().flat_map(|kind| [(kind.clone(), false), (kind, true)])
+    {
+        let mut build = ModelBuilder::default();
+        let x = build.input(&IMAGE);
+        let r = build.node(unary(Unary::Tanh), &[x]);
+        let a = conv(&mut build, x, [6, 6, 1, 1]);
+        let of = if of_product { a } else { r };
+        let b = match &kind {
+            Operator::BatchNorm(_) => batch_norm(&mut build, of, 6),
+            Operator::Clip => {
+                let (least, most) = (build.float(-0.5), build.float(0.1));
+                build.node(Operator::Clip, &[of, least, most])
+            }
+            kind => build.node(kind.clone(), &[of]),
+        };
+        let y = build.node(ADD, &[b, if of_product { r } else { a }]);
+        as_one(&build.finish(&[y]), &[1, 2, 3]);
+    }
+}
+
+#[test]
 fn the_output_takes_over_the_residual() {
     let mut build = ModelBuilder::default();
     let x = build.input(&[1, 16, 32, 32]);
@@ -521,8 +545,13 @@ fn random_network(rng: &mut Rng) -> Model {
         for _ in 0..rng.below(3) {
             y = match rng.below(4) {
                 0 => {
-                    let other = pick(rng, &made);
-                    build.node(ADD, &[y, other])
+                    let mut other = pick(rng, &made);
+                    if rng.chance(50) {
+                        other =
+                            activation(&mut build, rng.below(ACTIVATIONS as u64) as usize, other);
+                    }
+                    let operands = if rng.chance(50) { [y, other] } else { [other, y] };
+                    build.node(ADD, &operands)
                 }
                 1 => {
                     let one = build.weight(&if dims.len() == 4 { vec![6, 1, 1] } else { vec![6] });
