@@ -1,4 +1,4 @@
-//! Bytes as elements: the one module of the crate that may be `unsafe`.
+//! Bytes as elements: with the pool of threads the only module of the crate that may be `unsafe`.
 //!
 //! A plan speaks of bytes, kernels of elements. Bytes that begin where an element may, and are as many as
 //! whole elements, are elements: every pattern of bits is one for the types here, none of which has
