@@ -6,7 +6,7 @@
 //! has taken over an operand, the block is copied before it is overwritten, so that any operand with an
 //! element for each of the output may be in its place.
 //!
-//! Every function is the one that [`unary`] and [`binary`](crate::binary) apply to a whole tensor: a chain computes the
+//! Every function is the one that [`unary`] and [`binary`] apply to a whole tensor: a chain computes the
 //! same bits as these one after the other, whatever the blocks. Cost: a call for each step and block, about a tenth of
 //! what the step takes.
 
