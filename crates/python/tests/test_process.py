@@ -22,7 +22,7 @@ def run(*arguments, **options):
     return subprocess.run(command, capture_output=True, text=True, **options)
 
 
-def hard_problem(count=600):
+def hard_problem(count=2000):
     """Buffers at random, which are searched for as long as they are let."""
     chance = random.Random(7)
     starts = [chance.randrange(1000) for _ in range(count)]
@@ -78,7 +78,7 @@ def test_other_threads_run_and_progress_is_told():
             time.sleep(0.001)
 
     done = threading.Event()
-    thread = threading.Thread(target=count, args=(done,))
+    thread = threading.Thread(target=count, args=(done,), daemon=True)
     thread.start()
     with pytest.raises(Enough):
         plimsoll.pack(*hard_problem(), effort="exhaustive", progress=progress)
@@ -92,11 +92,11 @@ def test_docstrings_are_true():
     finder = doctest.DocTestFinder()
     runner = doctest.DocTestRunner()
     seen = []
-    for name in ["pack", "check", "plan", "explain", "Program"]:
+    for name in ["pack", "check", "plan", "explain", "fit", "Program", "Session"]:
         for case in finder.find(getattr(_plimsoll, name), name, module=False):
             runner.run(case)
             seen.extend([name] if case.examples else [])
-    assert set(seen) == {"pack", "check", "plan", "explain", "Program"}
+    assert set(seen) == {"pack", "check", "plan", "explain", "fit", "Program", "Session"}
     assert doctest.testmod(plimsoll).attempted > 0
     assert runner.summarize().failed == 0
     assert doctest.testfile(str(PACKAGE / "README.md"), module_relative=False).failed == 0
