@@ -24,15 +24,15 @@ Examples:
   plimsoll solve problem.csv --format json | plimsoll check problem.csv -
   plimsoll check problem.csv solution.csv --format json";
 
-/// Check a packing, whoever made it, and list everything that is wrong with it
+/// Check a packing, whoever made it, and list every violation
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The problem; - for standard input
+    /// The problem; "-" reads standard input
     #[arg(value_name = "PROBLEM.csv")]
     problem: PathBuf,
 
-    /// The packing, CSV or JSON; - for standard input
+    /// The packing, CSV or JSON; "-" reads standard input
     #[arg(value_name = "SOLUTION")]
     solution: PathBuf,
 

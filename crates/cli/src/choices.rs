@@ -15,49 +15,57 @@ use crate::{bank, boundary, shared, size};
 
 /// What a command line can say about a plan.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+#[command(next_help_heading = "Placement")]
 pub(crate) struct ChoiceArgs {
-    /// Offsets are multiples of this where a value does not say [default: 64]
+    /// Align every offset to this many bytes, unless the value declares its own alignment [default: 64]
     #[arg(long, value_name = "SIZE", value_parser = size::parse_align, allow_hyphen_values = true)]
     pub(crate) align: Option<NonZeroU64>,
 
-    /// Which values at the boundary get a place in the arena: inputs,weights,outputs, or all, or none;
-    /// weights are params,constants [default: outputs]
+    /// Which inputs, weights and outputs are placed in the arena [default: outputs]
+    ///
+    /// A list of inputs, weights, outputs, or "all", or "none". Weights are params and constants, which can
+    /// also be named one by one. What is not placed is memory of the caller.
     #[arg(long, value_name = "KINDS", value_parser = boundary::parse_place)]
     place: Option<Boundary<bool>>,
 
-    /// Start from these choices instead of the defaults
+    /// Start from this set of options instead of the defaults
     #[arg(long, value_enum, value_name = "NAME")]
     preset: Option<Preset>,
 
-    /// The bytes of inputs that have a place may be used for something else after the last read
+    /// Reuse the bytes of placed inputs after their last read
     #[arg(long)]
     reclaim_inputs: bool,
 
-    /// Leave so many bytes free behind values at the boundary, or behind some:
+    /// Leave this many bytes free after every placed input, weight and output, or by kind:
     /// inputs=SIZE,outputs=SIZE [default: 0]
     #[arg(long, value_name = "SIZE", value_parser = boundary::parse_guards, allow_hyphen_values = true)]
     guard: Option<Boundary<u64>>,
 
-    /// Values from outside take at least this, so that even an empty one has an address
+    /// Reserve at least this many bytes for every placed input, weight and output, so that even an empty
+    /// one has an address
     #[arg(long, value_name = "SIZE", value_parser = size::parse, allow_hyphen_values = true)]
     min_slot: Option<u64>,
 
-    /// Outputs do not take over the bytes of inputs, but for those that must
+    /// Never compute in place, except where an op requires it
     #[arg(long)]
     no_in_place: bool,
 
-    /// Every value has bytes of its own for the whole run, or only what these nodes make:
-    /// --no-reuse=Transpose,Narrow:0-9
+    /// Give every value its own bytes for the whole run, to bisect a bug
+    ///
+    /// With a list of ops and indices, only the outputs of these nodes: --no-reuse=Transpose,Narrow:0-9
     #[arg(long, value_name = "NODES", num_args = 0..=1, require_equals = true,
           default_missing_value = "", value_parser = parse_no_reuse)]
     no_reuse: Option<NoReuse>,
 
-    /// A memory to place values in, like sram=512KiB,align=16,buffer=64KiB,repeat,roles=params or
-    /// dram; give the preferred ones first [default: arena]
+    /// Add a memory bank, the preferred one first [default: one unbounded bank, "arena"]
+    ///
+    /// NAME, or NAME=CAPACITY, then options: sram=512KiB,align=16,buffer=64KiB,repeat,roles=params. "buffer"
+    /// limits the size of one buffer, "repeat" adds banks of this kind as needed, "roles" says which values
+    /// may be in it.
     #[arg(long = "bank", value_name = "BANK", value_parser = bank::parse)]
     banks: Vec<BankSpec>,
 
-    /// Where shared values are: another plan (its params), or what --write-shared wrote
+    /// Read the places of shared values from another plan (its params), or from what --write-shared wrote
     #[arg(long, value_name = "FILE.json")]
     shared_from: Option<PathBuf>,
 
@@ -68,9 +76,9 @@ pub(crate) struct ChoiceArgs {
 /// Choices that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Preset {
-    /// Everything at the boundary has a place, even what is empty
+    /// Place inputs, weights and outputs, empty ones too
     Inference,
-    /// Inputs, constants and outputs have a place, even what is empty; params are elsewhere
+    /// Place inputs, constants and outputs, empty ones too; params are outside the arena
     Activations,
 }
 

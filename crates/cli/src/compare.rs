@@ -18,16 +18,15 @@ use crate::planning::{Improved, Planned, PlanningArgs, Subject};
 use crate::{Answer, size};
 
 const EXAMPLES: &str = "\
-A file that is called .csv is a problem for `plimsoll solve`; any other is a model.
+A file named .csv is a packing problem, as for `plimsoll solve`; any other is a model.
 
-A model is planned in every order (given, fast, best) with more and more sharing: none (every value
-its own place), lives, views, in-place, concats, and strides with --kernels strided; each allows
-what the one before does. A packing of all rules is the portfolio; the rules are shown one by one for the last order and sharing, with the
-order and the concats that the portfolio takes. Search is the time that finding those took, plan
-that of planning in them, with all checks. The smallest are marked; the first is the simplest way
-there. A problem is packed by every rule, and by the
-portfolio with search of every effort up to the one that is given [default: high].
-What is said with an option is not varied: with --order fast, only that is compared.
+A model is planned in every order (given, fast, best) with more and more sharing: none (every value its own
+place), lives, views, in-place, concats, strides (with --kernels strided) and fused; each includes those
+before it. The portfolio tries all packing rules; for the last order and sharing, each rule is also shown
+alone. The column search is the time spent on order and concats, time that of planning and verifying. The smallest
+arenas are marked with *; the simplest way to reach them comes first.
+A problem is packed by every rule, and by the portfolio at every effort up to the given one [default: high].
+What an option fixes is not varied: with --order fast, only that order is compared.
 
 Examples:
   plimsoll compare                               the built-in sample
@@ -42,24 +41,24 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The model or problem; - for a model on standard input, nothing for the built-in sample
+    /// The model or problem; "-" reads a model from standard input; without one, the built-in sample is compared
     #[arg(value_name = "MODEL|PROBLEM.csv")]
     file: Option<PathBuf>,
 
     #[command(flatten)]
     planning: PlanningArgs,
 
-    /// The arena of a problem may have at most this many bytes
+    /// The capacity of a problem's arena
     #[arg(long, visible_alias = "capacity", value_name = "SIZE", value_parser = size::parse,
-          allow_hyphen_values = true)]
+          allow_hyphen_values = true, help_heading = "Comparison")]
     budget: Option<u64>,
 
-    /// Everything with everything; for a problem, reordering and search alone too
-    #[arg(long)]
+    /// Compare every combination; for a problem, also reordering and search alone
+    #[arg(long, help_heading = "Comparison")]
     all: bool,
 
-    /// Leave out times: all else is the same on every machine
-    #[arg(long)]
+    /// Leave out times; all else is the same on every machine
+    #[arg(long, help_heading = "Comparison")]
     no_time: bool,
 
     #[command(flatten)]
@@ -73,9 +72,9 @@ enum Format {
     Text,
     /// One object, for scripts
     Json,
-    /// A row for each
+    /// One row per combination
     Csv,
-    /// A table for a page
+    /// A Markdown table
     Md,
 }
 

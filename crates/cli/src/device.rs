@@ -15,19 +15,21 @@ use crate::model::LoadedFile;
 use crate::{output, planned_tflite};
 
 #[derive(Args)]
+#[command(next_help_heading = "Exports")]
 pub(crate) struct DeviceArgs {
-    /// What all symbols of a C header begin with, for two models in one program
-    /// [default: plimsoll]
+    /// The prefix of all symbols in a C header [default: plimsoll]
     #[arg(long, value_name = "NAME")]
     symbol_prefix: Option<SymbolPrefix>,
 
-    /// The tensors of the flatbuffer that an offline plan for TensorFlow Lite Micro is for, by index: their
-    /// names, one a line, blank for those that the model does not have [default: the values of the model]
+    /// The tensors of the flatbuffer for which an offline plan for TensorFlow Lite Micro is written
+    /// [default: the values of the model]
+    ///
+    /// Their names in the order of their indices, one per line; a blank line for a tensor that the model lacks.
     #[arg(long, value_name = "FILE")]
     tensor_order: Option<PathBuf>,
 
-    /// Write the plan into a TensorFlow Lite file even where TensorFlow Lite Micro takes no less with it than by
-    /// itself [default: the file is written as it is then]
+    /// Write an offline plan into a TensorFlow Lite file even if it takes no less memory than TensorFlow Lite
+    /// Micro's own planner [default: the file is then left without one]
     #[arg(long)]
     no_keep_better: bool,
 }

@@ -12,8 +12,8 @@ use crate::kind::Wanted;
 use crate::output::{OutputArgs, TextOrJson};
 
 const EXAMPLES: &str = "\
-Plans are compared by the names of their values and steps; no model is needed. At the peak, what
-has come, less what has gone, and by how much the rest has changed, is the difference.
+Plans are compared by the names of their values and steps; no model is needed. The difference of the peaks
+is accounted for: the values that came, those that went, and how much the others grew or shrank.
 
 Examples:
   plimsoll diff old.plan.json new.plan.json
@@ -30,11 +30,11 @@ Exit status:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The first plan, as `plimsoll plan -o plan.json` writes it; - for standard input
+    /// The first plan, as `plimsoll plan -o plan.json` writes it; "-" reads standard input
     #[arg(value_name = "A.json")]
     before: PathBuf,
 
-    /// The second
+    /// The second plan
     #[arg(value_name = "B.json")]
     after: PathBuf,
 

@@ -16,13 +16,15 @@ const MOST_RANGES: usize = 6;
 
 /// What a command line can say of the dims of a model.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+#[command(next_help_heading = "Model")]
 pub(crate) struct DimArgs {
-    /// What a symbol in the shapes of inputs stands for: a number, or a range such as 1..512. The
-    /// plan is proven for every size of it, and says how
+    /// The size of a symbolic dim, or a range of sizes such as seq=1..512
+    ///
+    /// A plan for a range is proven for every size in it; the summary says how.
     #[arg(long, value_name = "NAME=N|NAME=LO..HI", value_parser = parse_dim)]
     dim: Vec<(String, Extent)>,
 
-    /// The shape of an input, where the model does not say it
+    /// The shape of an input for which the model declares none
     #[arg(long, value_name = "INPUT=N,N,...", value_parser = parse_shape)]
     input_shape: Vec<(String, Vec<u64>)>,
 }
@@ -44,7 +46,7 @@ impl FromStr for Extent {
             None => (number(text)?, number(text)?),
         };
         if lo > hi {
-            return Err(format!("{lo}..{hi} goes backwards"));
+            return Err(format!("{lo}..{hi} ends before it begins"));
         }
         Ok(Extent { lo, hi })
     }
@@ -213,7 +215,7 @@ mod tests {
     fn dims_are_numbers_or_ranges() {
         assert_eq!(parse_dim("batch=8"), Ok(("batch".to_owned(), Extent { lo: 8, hi: 8 })));
         assert_eq!(parse_dim("a=b=1..512"), Ok(("a=b".to_owned(), Extent { lo: 1, hi: 512 })));
-        assert_eq!(parse_dim("n=4..1").unwrap_err(), "4..1 goes backwards");
+        assert_eq!(parse_dim("n=4..1").unwrap_err(), "4..1 ends before it begins");
         assert_eq!(parse_dim("n").unwrap_err(), "expected NAME=N or NAME=LO..HI");
         assert_eq!(
             parse_dim("n=-1").unwrap_err(),

@@ -10,14 +10,18 @@ use serde_json::{Value, json};
 
 /// What a command line can say of caches.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+#[command(next_help_heading = "Model")]
 pub(crate) struct DonationArgs {
-    /// The output is made in the bytes of the input: written over it, or around it where it is a
-    /// concat. An error says why if it cannot be
+    /// Compute an output in the bytes of a donated input
+    ///
+    /// The output overwrites the input, or, if it is a concat of the input, extends it. It is an error, with the
+    /// reason, where that is impossible.
     #[arg(long, value_name = "INPUT=OUTPUT", value_parser = parse)]
     donate: Vec<String>,
 
-    /// The same, in the plan's own bytes: what a run leaves in the output, the next one finds in
-    /// the input
+    /// Keep state from run to run: the next run finds in the input what this one left in the output
+    ///
+    /// As --donate, but the bytes are in the arena.
     #[arg(long, value_name = "INPUT=OUTPUT", value_parser = parse)]
     state: Vec<String>,
 }

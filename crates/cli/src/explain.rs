@@ -21,31 +21,31 @@ Examples:
   plimsoll explain net.onnx                      the peak, byte by byte, and what would lower it
   plimsoll explain net.onnx --budget 256KiB      what it takes to fit; exit status 1 if nothing does
   plimsoll explain net.onnx --format json        for tools
-  plimsoll explain net.onnx --no-advice          the peak only, at once
+  plimsoll explain net.onnx --no-advice          the peak only, quickly
   plimsoll explain net.onnx --order given --concat copy --place all
                                                  as your runtime does it now
 
-Every saving that is told was planned again and verified. What saves less than half a percent is left
-out. The same arguments as for `plimsoll plan` say how the model is read and planned.";
+Every saving shown was planned and verified. Savings below half a percent are left out. The options for
+reading and planning the model are those of `plimsoll plan`.";
 
-/// Say why the arena is as large as it is, and what would lower it by how much
+/// Explain why the arena is as large as it is, and what would lower it by how much
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The model; - for standard input, nothing for the built-in sample
+    /// The model; "-" reads standard input; without one, the built-in sample is explained
     #[arg(value_name = "FILE")]
     model: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) planning: PlanningArgs,
 
-    /// Find out what it takes for the arena to have at most this many bytes
+    /// Find what it takes to fit the arena into this many bytes
     #[arg(long, visible_alias = "capacity", value_name = "SIZE", value_parser = size::parse,
-          allow_hyphen_values = true)]
+          allow_hyphen_values = true, help_heading = "Advice")]
     budget: Option<u64>,
 
-    /// Explain the peak only
-    #[arg(long, conflicts_with = "budget")]
+    /// Explain the peak only, without advice
+    #[arg(long, conflicts_with = "budget", help_heading = "Advice")]
     no_advice: bool,
 
     #[command(flatten)]

@@ -27,75 +27,73 @@ use crate::{Answer, bank, boundary, size, two_memories};
 
 const EXAMPLES: &str = "\
 Examples:
-  plimsoll fit net.onnx                                  the frontier: arenas against arithmetic
+  plimsoll fit net.onnx                                  the frontier: arena against arithmetic
   plimsoll fit net.onnx --budget 1MiB -o small.onnx      the least arithmetic that fits
   plimsoll fit net.onnx --most-arithmetic 10% -o small.onnx
-                                                         the smallest arena for that price
+                                                         the smallest arena at that price
   plimsoll fit net.onnx --frontier -o frontier.html      the frontier as a picture; also .svg, .json
   plimsoll fit net.onnx --bank fast=256KiB --bank slow -o small.onnx -o plan.json
                                                          the fewest bytes moved between two memories,
                                                          and the plan with its copies
 
-The model that is written has the same inputs, outputs and weights, and any runtime executes it; its
-nodes stand in the order that was planned. Weights are copied as they are, and those in other files
-stay there. Exit status 1 if nothing that was found fits; the smallest arena is told then. Every point
-of a frontier can be written: its arena is a budget.";
+The rewritten model has the same inputs, outputs and weights, and any runtime executes it; its nodes are
+in the planned order. External data stay in their files. If nothing fits the budget, the exit status is 1
+and the smallest arena found is reported. To write a point of the frontier, give its arena as the budget.";
 
 /// A rewritten model is for one size.
-const DIM_HELP: &str =
-    "What a symbol in the shapes of inputs stands for; the rewritten model is for this size";
+const DIM_HELP: &str = "The size of a symbolic dim; the rewritten model is for this size";
 
 /// Rewrite a model so that it computes the same in less memory
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, group(ArgGroup::new("goal")),
           mut_arg("dim", |dim| dim.value_name("NAME=N").help(DIM_HELP).long_help(DIM_HELP)))]
 pub(crate) struct Args {
-    /// The model, in ONNX; - for standard input, nothing for the built-in sample
+    /// The model, an ONNX file; "-" reads standard input; without one, the built-in sample is rewritten
     #[arg(value_name = "FILE")]
     model: Option<PathBuf>,
 
-    /// Find the least arithmetic with which the arena has at most this many bytes
+    /// Fit the arena into this many bytes, with the least extra arithmetic
     #[arg(long, visible_alias = "capacity", value_name = "SIZE", value_parser = size::parse,
-          allow_hyphen_values = true, group = "goal")]
+          allow_hyphen_values = true, group = "goal", help_heading = "Goal")]
     budget: Option<u64>,
 
-    /// Find the smallest arena for at most so much more arithmetic, such as 10%
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, allow_hyphen_values = true, group = "goal")]
+    /// Find the smallest arena for at most this much extra arithmetic, such as 10%
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, allow_hyphen_values = true, group = "goal", help_heading = "Goal")]
     most_arithmetic: Option<f64>,
 
-    /// Find every arena that is smaller for more arithmetic; this is what is done without a goal
-    #[arg(long, group = "goal")]
+    /// Find the whole frontier of arena against extra arithmetic; the default without a goal
+    #[arg(long, group = "goal", help_heading = "Goal")]
     frontier: bool,
 
-    /// How many ways to compute the model otherwise are planned at most
-    #[arg(long, value_name = "NUMBER")]
+    /// The largest number of candidates to plan
+    #[arg(long, value_name = "NUMBER", help_heading = "Goal")]
     work: Option<u64>,
 
     #[command(flatten)]
     dims: DimArgs,
 
-    /// What the kernels can do: standard (views are free, and ops that can work in place do), strided (and every op
-    /// reads and writes strided rows), views (nothing works in place), copying (every op writes bytes of its own) or
-    /// tflm (as the reference kernels of TensorFlow Lite Micro) [default: standard]
-    #[arg(long, value_name = "NAME", value_parser = parse_kernels)]
+    /// What the runtime's kernels can do, as for `plimsoll plan`: standard, strided, views, copying or tflm
+    /// [default: standard]
+    #[arg(long, value_name = "NAME", value_parser = parse_kernels, help_heading = "Model")]
     kernels: Option<KernelChoice>,
 
-    /// Offsets are multiples of this where a value does not say [default: 64]
-    #[arg(long, value_name = "SIZE", value_parser = size::parse_align, allow_hyphen_values = true)]
+    /// Align every offset to this many bytes [default: 64]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_align, allow_hyphen_values = true, help_heading = "Placement")]
     align: Option<NonZeroU64>,
 
-    /// Which values at the boundary get a place in the arena: inputs,weights,outputs, or all, or none;
-    /// weights are params,constants [default: outputs]
-    #[arg(long, value_name = "KINDS", value_parser = boundary::parse_place)]
+    /// Which inputs, weights and outputs are placed in the arena: a list of these words, "all" or
+    /// "none" [default: outputs]
+    #[arg(long, value_name = "KINDS", value_parser = boundary::parse_place, help_heading = "Placement")]
     place: Option<Boundary<bool>>,
 
-    /// Outputs do not take over the bytes of inputs, but for those that must
-    #[arg(long)]
+    /// Never compute in place, except where an op requires it
+    #[arg(long, help_heading = "Placement")]
     no_in_place: bool,
 
-    /// Two memories, the fast one with its size first, like fast=256KiB and slow: values wait in the slow one between
-    /// uses, and the model is found that moves fewest bytes
-    #[arg(long = "bank", value_name = "BANK", value_parser = bank::parse,
+    /// Two memories, first the fast one with its capacity (fast=256KiB), then the slow one
+    ///
+    /// Values wait in the slow memory between uses; the model that moves the fewest bytes is found.
+    #[arg(long = "bank", value_name = "BANK", value_parser = bank::parse, help_heading = "Placement",
           conflicts_with_all = ["budget", "frontier"])]
     banks: Vec<BankSpec>,
 
@@ -111,7 +109,7 @@ pub(crate) struct Args {
 pub(crate) enum Format {
     /// A table for people
     Text,
-    /// One object, for scripts
+    /// One JSON object, for scripts
     Json,
     /// A page with a picture
     Html,

@@ -124,12 +124,12 @@ impl fmt::Display for Source {
 /// What a command line can say about a problem beside its file.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ProblemArgs {
-    /// The arena may have at most this many bytes, like 4096, 256K, 1.5MiB or 4GB
+    /// The capacity of the arena: 4096, 256K, 1.5MiB, 4GB
     #[arg(long, visible_alias = "capacity", value_name = "SIZE", value_parser = size::parse,
           allow_hyphen_values = true)]
     budget: Option<u64>,
 
-    /// Offsets are multiples of this where the file gives no alignment [default: 1]
+    /// Align offsets to this many bytes where the file gives no alignment [default: 1]
     #[arg(long, value_name = "SIZE", value_parser = size::parse_align, allow_hyphen_values = true)]
     align: Option<NonZeroU64>,
 }

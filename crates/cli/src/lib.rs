@@ -65,28 +65,27 @@ static ALLOCATOR: plimsoll_run::Counted = plimsoll_run::Counted::new();
 const EXAMPLES: &str = "\
 Examples:
   plimsoll plan                                  plan the built-in sample network
-  plimsoll plan net.plim -o plan.json            plan your own
-  plimsoll verify net.plim plan.json             verify anybody's plan
-  plimsoll explain net.onnx --budget 256KiB      why it is so large, and what would lower it
+  plimsoll plan net.onnx -o plan.json            plan your own model
+  plimsoll verify net.onnx plan.json             verify a plan, whoever made it
+  plimsoll explain net.onnx --budget 256KiB      why the arena is so large, and what would lower it
   plimsoll fit net.onnx --budget 1MiB -o small.onnx
                                                  the same model in less memory, for any runtime
-  plimsoll compare net.plim                      orders, sharing and packing side by side
-  plimsoll run net.onnx --input x=image.npy      run a model in the memory that is planned for it
+  plimsoll compare net.onnx                      orders, sharing and packing side by side
+  plimsoll run net.onnx --input x=image.npy      execute a model inside its planned arena
   plimsoll diff old.json plan.json               what changed from one plan to another
-  plimsoll solve                                 pack the built-in sample
-  plimsoll solve problem.csv                     pack your own buffers
-  plimsoll check problem.csv solution.csv        check anybody's packing
+  plimsoll solve problem.csv                     pack buffers with live ranges
+  plimsoll check problem.csv solution.csv        check a packing, whoever made it
 
 Exit status:
-  0  fine
-  1  the answer is no: infeasible, does not fit, not valid, or not the same
+  0  success
+  1  the answer is no: infeasible, over budget, not valid, or different
   2  bad usage or bad input, with one message on standard error";
 
-/// Plans the memory of tensor programs, and shows how close to the lower bound it is
+/// Plan the memory of tensor programs, with a lower bound beside every arena size
 #[derive(Parser)]
 #[command(name = "plimsoll", version, after_help = EXAMPLES)]
 struct Cli {
-    /// Say only errors, and print no summary: the exit status is the answer
+    /// Print nothing but errors; the exit status is the answer
     #[arg(short, long, global = true)]
     quiet: bool,
 

@@ -12,13 +12,13 @@ use crate::{Answer, Cli, output};
 const EXAMPLES: &str = "\
 Examples:
   plimsoll man | man -l -                                the page of plimsoll
-  plimsoll man -o ~/.local/share/man/man1                a page for each command: man plimsoll-plan";
+  plimsoll man -o ~/.local/share/man/man1                one page per command: man plimsoll-plan";
 
-/// Print the manual page, or write those of all commands to a folder
+/// Print the manual page, or write the pages of all commands to a folder
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Write plimsoll.1, plimsoll-plan.1 and so on to this folder, which is made if it is not there
+    /// Write plimsoll.1, plimsoll-plan.1 and so on to this folder, which is created if needed
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 }

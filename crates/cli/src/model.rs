@@ -112,6 +112,7 @@ fn read_text(text: &str, source: &Source) -> Result<Graph> {
 
 /// What a command line can say about a model beside its file.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+#[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
     /// Whether the file is to be written with notes.
     #[arg(skip)]
@@ -123,40 +124,45 @@ pub(crate) struct ModelArgs {
     #[command(flatten)]
     donations: DonationArgs,
 
-    /// How wide the slots of elements are: native, four, params-native, int-wide, half-wide,
+    /// The width of an element in memory: native, four, params-native, int-wide, half-wide or
     /// bf16-wide [default: native]
+    ///
+    /// four: 4 bytes for every element. params-native: native for params, 4 bytes for all else. int-wide: integers
+    /// and booleans take at least 4 bytes. half-wide: floats take at least 4 bytes. bf16-wide: bf16 takes 4 bytes.
     #[arg(long, value_name = "NAME", value_parser = parse_width)]
     width: Option<Width>,
 
-    /// Sizes of values, which count for more than type and shape: a JSON object, name to bytes
+    /// Override the sizes of values: a JSON object from name to bytes
     #[arg(long, value_name = "FILE")]
     sizes: Option<PathBuf>,
 
-    /// What the kernels can do: standard (views are free, and ops that can work in place do), strided (and every op
-    /// reads and writes strided rows), views (nothing works in place), copying (every op writes bytes of its own),
-    /// tflm (as the reference kernels of TensorFlow Lite Micro: reshapes are free, and what goes element by element works
-    /// in place), fused (several nodes are one step where that lowers the arena), or fused=KIND,KIND with kinds among activation,
-    /// norm, epilogue, residual, attention, layout, prologue [default: standard]
+    /// What the runtime's kernels can do: standard, strided, views, copying, tflm, fused, or
+    /// fused=KIND,KIND [default: standard]
+    ///
+    /// standard: views are free, and ops that can work in place do. strided: every op can also read and write strided
+    /// views. views: nothing works in place. copying: every op writes bytes of its own. tflm: as the reference kernels of
+    /// TensorFlow Lite Micro; reshapes are free, elementwise ops work in place. fused: several nodes become one step
+    /// where that lowers the arena; the kinds are activation, norm, epilogue, residual, attention, layout, prologue.
     #[arg(long, value_name = "NAME")]
     kernels: Option<KernelChoice>,
 
-    /// Nodes whose kernels can do less than the others: what they make are no views, and nothing is
-    /// in place, like Transpose,Relu:0-9
+    /// Nodes whose kernels always write bytes of their own, never views and never in place:
+    /// Transpose,Relu:0-9
     #[arg(long, value_name = "NODES", value_delimiter = ',')]
     own_bytes: Vec<Selector>,
 
-    /// Nodes whose kernels read and write strided rows, though not all do, like Concat,Conv:0-9
+    /// Nodes whose kernels can read and write strided views: Concat,Conv:0-9
     #[arg(long, value_name = "NODES", value_delimiter = ',')]
     strided: Vec<Selector>,
 
-    /// Whether concats copy, or their inputs are made in their place in the output where that does
-    /// not make the arena larger [default: join; a plan that is verified has its own]
+    /// Whether concats copy or are zero-copy [default: join; for `verify`, as in the plan]
     #[arg(long, value_enum, value_name = "HOW")]
     concat: Option<Concat>,
 
-    /// The order of the nodes: "given" for that of the file, "fast" or "best" to search for one
-    /// with less alive, or a file with their names, one a line or as a JSON array [default: best;
-    /// a plan that is verified has its own]
+    /// The schedule: that of the file (given), a search for a smaller peak (fast, best), or a file
+    /// [default: best; for `verify`, as in the plan]
+    ///
+    /// A file lists the names of the nodes, one per line or as a JSON array.
     #[arg(long, value_name = "given|fast|best|FILE")]
     order: Option<PathBuf>,
 }
@@ -170,15 +176,13 @@ fn parse_width(name: &str) -> Result<Width, String> {
 enum KernelSet {
     /// Views are free, and ops that can work in place do
     Standard,
-    /// The same, and every op reads and writes strided rows: parts of inner axes are views
-    /// too
+    /// The same, and every op can read and write strided views
     Strided,
     /// Views are free; nothing works in place
     Views,
     /// Every op writes bytes of its own
     Copying,
-    /// As the reference kernels of TensorFlow Lite Micro: reshapes are free, and what goes element by
-    /// element works in place
+    /// As the reference kernels of TensorFlow Lite Micro: reshapes are free, elementwise ops work in place
     Tflm,
     /// Several nodes are one step where that lowers the arena
     Fused,
@@ -189,7 +193,7 @@ enum KernelSet {
 enum Concat {
     /// Every concat copies its inputs
     Copy,
-    /// Inputs are made in their place where that does not make the arena larger
+    /// Operands are computed in their place in the output where that does not enlarge the arena
     Join,
 }
 
@@ -428,8 +432,11 @@ impl Lowering {
             donated.map_err(|error| anyhow!("{source}: {error}"))
         };
         let no_dims = || {
-            let fault =
-                || anyhow!("{source}: has no symbols or open shapes that dims could be for");
+            let fault = || {
+                anyhow!(
+                    "{source}: has neither symbolic dims nor inputs without a shape, so no dims can be given"
+                )
+            };
             self.dims.is_empty().then_some(()).ok_or_else(fault)
         };
         let (model, file) = match read(source, self.annotates)? {

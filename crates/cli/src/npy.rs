@@ -52,7 +52,10 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Array> {
     let header = String::from_utf8_lossy(header);
     let descr = quoted(&header, "descr").context("a header without a type")?;
     let dtype = dtype_by_numpy_name(&descr).ok_or_else(|| anyhow!("elements of type `{descr}`"))?;
-    ensure!(!header.contains("'fortran_order': True"), "an array in the order of Fortran");
+    ensure!(
+        !header.contains("'fortran_order': True"),
+        "an array in Fortran order, which is not supported"
+    );
     let dims = shape(&header).context("a header without a shape")?;
     let count = plimsoll_graph::shape::product(&dims).and_then(|count| dtype.bytes(count));
     let elements = &rest[wide + length..];

@@ -43,7 +43,7 @@ pub(crate) trait Format: ValueEnum + Copy + PartialEq + Send + Sync + 'static {
 pub(crate) enum TextOrJson {
     /// For people
     Text,
-    /// One object, for scripts
+    /// One JSON object, for scripts
     Json,
 }
 
@@ -60,12 +60,13 @@ impl Format for TextOrJson {
 
 /// Where to write the result, and in which form.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs<F: Format> {
-    /// Write the result to this file, in the form that its extension says; may be given several times
+    /// Write the result to this file, in the format of its extension; may be given several times
     #[arg(short, long, value_name = "FILE")]
     output: Vec<PathBuf>,
 
-    /// The form of the result, whatever the extension [default: text]
+    /// The format of the result, whatever the extension [default: text]
     #[arg(long, value_enum)]
     format: Option<F>,
 }
@@ -278,7 +279,7 @@ pub(crate) fn error(text: &str) {
 fn to_file(path: &Path, render: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
     let target = target(path);
     if target.is_symlink() {
-        bail!("its links lead round in circles");
+        bail!("its symbolic links form a cycle");
     }
     match fs::metadata(&target) {
         Ok(there) if there.is_dir() => bail!("is a directory, not a file"),

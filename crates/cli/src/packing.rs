@@ -12,21 +12,23 @@ use crate::output;
 
 /// What a command line can say about packing.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+#[command(next_help_heading = "Search")]
 pub(crate) struct PackingArgs {
-    /// Use this algorithm alone; "list" prints all of them [default: try all]
+    /// Pack with this algorithm alone; "list" prints them all [default: try all]
     #[arg(long, value_name = "NAME", value_parser = parse_choice)]
     algorithm: Option<Choice>,
 
-    /// How much work to put into a packing that the quick rules leave above its lower bound
+    /// How much search to spend where quick rules stay above the lower bound [default: default]
     #[arg(long, value_enum)]
     effort: Option<EffortArg>,
 
-    /// How many algorithms run at once; the answer does not depend on it [default: 1]
+    /// How many algorithms run in parallel; the result does not depend on it [default: 1]
     #[arg(long, value_name = "N", value_parser = parse_threads)]
     threads: Option<NonZeroUsize>,
 
-    /// Take the best that is found within this time, like 10s, 500ms or 2m. The result then depends
-    /// on the machine and is not reproducible
+    /// Stop searching after this time, such as 10s, 500ms or 2m, and keep the best result so far
+    ///
+    /// The result then depends on the machine and is not reproducible.
     #[arg(long, value_name = "TIME", value_parser = clock::parse, allow_hyphen_values = true)]
     time_limit: Option<Duration>,
 }
@@ -34,13 +36,13 @@ pub(crate) struct PackingArgs {
 /// What can follow `--effort`. Work is counted, not timed: the answer is the same on any machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum EffortArg {
-    /// The quick rules only
+    /// Quick rules only
     Fast,
     /// A second or two of search
     Default,
     /// About a minute of search
     High,
-    /// Search until the optimum is proven, however long that takes
+    /// Until the optimum is proven, however long that takes
     Exhaustive,
 }
 

@@ -27,61 +27,61 @@ Examples:
   plimsoll plan                                  the built-in sample
   plimsoll plan net.onnx                         a summary and a map
   plimsoll plan net.onnx --dim batch=1 --dim seq=1..512
-                                                 what the symbols in its shapes stand for
+                                                 sizes for its symbolic dims
   plimsoll plan net.onnx --input-shape x=1,3,224,224
                                                  the shape of an input that has none
   plimsoll plan net.onnx -o plan.json            the plan, for `plimsoll verify` and runtimes
   plimsoll plan net.onnx -o plan.tsv             offset, size and name of every value in the arena
-  plimsoll plan net.onnx -o packing.csv          the packing below it, for `plimsoll check`
+  plimsoll plan net.onnx -o packing.csv          the underlying packing, for `plimsoll check`
   plimsoll plan net.onnx -o map.svg              a picture, time x address
-  plimsoll plan net.onnx -o map.html             the same as a page to walk through
-  plimsoll plan net.onnx -o noted.plim           the graph, with notes of where everything is
-  plimsoll plan net.onnx -o noted.onnx           the same in a copy of the model, planned in its order
-  plimsoll plan net.onnx -o trace.json           lives and live bytes, for Perfetto
+  plimsoll plan net.onnx -o map.html             the same as an interactive page
+  plimsoll plan net.onnx -o annotated.plim       the graph, annotated with offsets
+  plimsoll plan net.onnx -o annotated.onnx       a copy of the model, annotated with offsets, in the order
+                                                 of the file
+  plimsoll plan net.onnx -o plan.trace.json      live ranges and live bytes, for Perfetto
   plimsoll plan net.onnx -o plan.h               for firmware in C or C++; plan.rs for Rust
   plimsoll plan net.onnx --align 16 -o net.tflm  an offline plan for TFLite Micro, in the order of the
                                                  file; in place only with --kernels standard
-  plimsoll plan net.tflite -o planned.tflite     the same file with a plan in it for TFLite Micro; smaller still
-                                                 with --kernels tflm --order best
+  plimsoll plan net.tflite -o planned.tflite     the same file with an offline plan for TFLite Micro; often
+                                                 smaller with --kernels tflm --order best
   plimsoll plan net.onnx --budget 256KiB         does it fit? exit status 1 if not
-  plimsoll plan net.onnx --place all --guard 128 everything in one arena, bytes free behind it
+  plimsoll plan net.onnx --place all --guard 128 everything in one arena, with guard bytes
   plimsoll plan net.onnx --bank sram=512KiB,align=16 --bank dram
                                                  two memories, the fast one first
   plimsoll plan decoder.onnx --donate past=present
-                                                 a cache that is updated where it is
-  plimsoll plan edited.onnx --near plan.json     few offsets other than in the plan of the last edition
-  plimsoll plan net.onnx --no-reuse              every value its own place, to find a bug
+                                                 a KV cache that is updated in place
+  plimsoll plan edited.onnx --near plan.json     keep the offsets of an earlier plan where possible
+  plimsoll plan net.onnx --no-reuse              every value its own place, to bisect a bug
   plimsoll plan net.onnx --no-reuse=Transpose,Narrow:0-9
-                                                 only what these nodes make
+                                                 only the outputs of these nodes
   plimsoll plan forward.plim --place params --write-shared weights.json
   plimsoll plan backward.plim --shared-from weights.json
-                                                 one place for the weights of two graphs
+                                                 the same place for the weights of two graphs
 
-With several banks a CSV has the rows of all of them, as BANK/NAME; offsets count in the bank.";
+With several banks, a CSV has one row per buffer of each bank, named BANK/NAME; offsets are within the bank.";
 
-/// Plan the memory of a model: one arena, or several banks, as small as can be found
+/// Plan the memory of a model: schedule, sharing, and an offset for every tensor
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The model; - for standard input, nothing for the built-in sample
+    /// The model; "-" reads standard input; without one, the built-in sample is planned
     #[arg(value_name = "FILE")]
     model: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) planning: PlanningArgs,
 
-    /// The arena (all banks together) shall have at most this many bytes
+    /// Exit with status 1 if the arena (all banks together) is larger than this
     #[arg(long, visible_alias = "capacity", value_name = "SIZE", value_parser = size::parse,
-          allow_hyphen_values = true)]
+          allow_hyphen_values = true, help_heading = "Placement")]
     budget: Option<u64>,
 
-    /// Write down where the params are, for --shared-from
-    #[arg(long, value_name = "FILE.json")]
+    /// Write the places of the params to this file, for --shared-from
+    #[arg(long, value_name = "FILE.json", help_heading = "Placement")]
     write_shared: Option<PathBuf>,
 
-    /// What is in this plan of an earlier edition of the model stays where it was, by name, if the arena
-    /// does not grow by that
-    #[arg(long, value_name = "PLAN.json")]
+    /// Keep the offsets that values of the same name have in this plan, where that does not enlarge the arena
+    #[arg(long, value_name = "PLAN.json", help_heading = "Placement")]
     near: Option<PathBuf>,
 
     #[command(flatten)]
@@ -96,31 +96,31 @@ pub(crate) struct Args {
 pub(crate) enum Format {
     /// A summary and a map, for people
     Text,
-    /// One object, for scripts and `plimsoll verify`
+    /// One JSON object, for scripts and `plimsoll verify`
     Json,
-    /// Offset, size and name of every value that has a place, with its bank
+    /// Offset, size, name and bank of every placed value
     Tsv,
-    /// The packing below the plan
+    /// The underlying packing problem, with offsets
     Csv,
     /// A picture, time x address
     Svg,
-    /// The same as a page to walk through
+    /// An interactive map
     Html,
-    /// The graph, with notes on every node of where its outputs are
+    /// The graph as text, annotated with the offsets of every node's outputs
     Plim,
-    /// Lives, steps and live bytes, for Perfetto
+    /// Live ranges, steps and live bytes, for Perfetto
     Trace,
     /// A C header: offsets, sizes and storage, for firmware
     H,
-    /// Rust constants without std, for firmware
+    /// `no_std` Rust constants, for firmware
     Rs,
     /// TensorFlow Lite Micro's `OfflineMemoryAllocation`, as the bytes of its buffer
     Tflm,
-    /// The same as one object
+    /// The same as JSON
     TflmJson,
-    /// The ONNX model that was read, with notes on every node of where its outputs are
+    /// The ONNX model that was read, annotated with the offsets of every node's outputs
     Onnx,
-    /// The TensorFlow Lite model that was read, with the plan in it for TensorFlow Lite Micro
+    /// The TensorFlow Lite model that was read, with an offline plan for TensorFlow Lite Micro
     Tflite,
 }
 

@@ -29,93 +29,91 @@ use crate::numbers::{Summary, Worst, worst};
 use crate::{ALLOCATOR, Answer, npy, output};
 
 const EXAMPLES: &str = "\
-The model is an .onnx file.
-
 Examples:
-  plimsoll run                                   the built-in sample, on numbers from a seed
-  plimsoll run net.onnx --input x=image.npy      your own, on an array of numpy
-  plimsoll run net.onnx --dim batch=1 -o out.npz what its symbols stand for; the outputs in a file
-  plimsoll run net.onnx --runs 20 --profile      how long a run takes, and which operators
+  plimsoll run                                   the built-in sample, on random inputs
+  plimsoll run net.onnx --input x=image.npy      a model, on a numpy array
+  plimsoll run net.onnx --dim batch=1 -o out.npz the size of a symbolic dim; the outputs to a file
+  plimsoll run net.onnx --runs 20 --profile      the time of a run, by operator and by node
   plimsoll run net.onnx --trace run.json         every call in time, for Perfetto
   plimsoll run net.onnx --state past=present --runs 8
-                                                 what a run leaves in an output, the next one finds in an input
+                                                 state that is carried from run to run
   plimsoll run net.onnx --dim seq=1..512 --at seq=17
-                                                 one plan for every size; this run is of one
-  plimsoll run net.onnx --check                  every read and write compared with a run in which every
-                                                 tensor is apart; dead bytes are overwritten
-  plimsoll run net.onnx --expect out.npz         are the outputs these? exit status 1 if not
-  plimsoll run stripped.onnx --random-weights 1  a model whose weights are not there
+                                                 one plan for every size in a range; a run at one of them
+  plimsoll run net.onnx --check                  compare with a run in which no two tensors share memory
+  plimsoll run net.onnx --expect out.npz         exit status 1 if the outputs differ from these
+  plimsoll run stripped.onnx --random-weights 1  a model whose weights are missing
 
-Arrays are .npy, .npz (the member of the input's name, or the only one), or raw elements, least byte first.";
+Arrays are .npy files, .npz archives (the member named like the input, or the only one), or raw little-endian
+elements.";
 
-/// Run a model in the memory that is planned for it, without one allocation
+/// Execute a model inside its planned arena, without allocating
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The model, an .onnx file; nothing for the built-in sample
+    /// The model, an ONNX file; without one, the built-in sample is run
     #[arg(value_name = "FILE")]
     model: Option<PathBuf>,
 
     #[command(flatten)]
     dims: DimArgs,
 
-    /// The size of a range that is run; the largest if it is not given
-    #[arg(long, value_name = "NAME=N", value_parser = parse_size)]
+    /// The size of a ranged dim in this run [default: the largest]
+    #[arg(long, value_name = "NAME=N", value_parser = parse_size, help_heading = "Model")]
     at: Vec<(String, u64)>,
 
     #[command(flatten)]
     donations: DonationArgs,
 
-    /// What an input is, from a file; without a name, what all arrays of an archive are
-    #[arg(long, value_name = "NAME=FILE|FILE.npz", value_parser = parse_input)]
+    /// Read an input from a file; without a name, all inputs from the arrays of an .npz archive
+    #[arg(long, value_name = "NAME=FILE|FILE.npz", value_parser = parse_input, help_heading = "Data")]
     input: Vec<(Option<String>, PathBuf)>,
 
-    /// The seed of the inputs that are not given
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// The seed of random inputs, for those that are not given
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Data")]
     seed: u64,
 
-    /// Numbers from a seed for weights that are not there
-    #[arg(long, value_name = "SEED")]
+    /// Use random weights from this seed where the file lacks them
+    #[arg(long, value_name = "SEED", help_heading = "Data")]
     random_weights: Option<u64>,
 
-    /// How long to search for an order with a smaller arena
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = Order::Fast)]
+    /// How much to search for a schedule with a smaller arena
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = Order::Fast, help_heading = "Execution")]
     order: Order,
 
-    /// Run every node by itself, where several as one step would need less memory
-    #[arg(long)]
+    /// Execute node by node: do not fuse nodes into steps that need less memory
+    #[arg(long, help_heading = "Execution")]
     no_fuse: bool,
 
-    /// How often to run; the least time is told
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    /// The number of runs; the shortest time is reported
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Execution")]
     runs: usize,
 
-    /// How many threads a run may use; each has scratch of its own in the plan, and outputs have the same bits
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    /// The number of threads; the outputs are the same bit for bit
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Execution")]
     threads: usize,
 
-    /// Compare every read and every write with a run in which every tensor is apart
-    #[arg(long)]
+    /// Compare every read and write with a run in which no two tensors share memory; dead bytes are poisoned
+    #[arg(long, help_heading = "Checks")]
     check: bool,
 
-    /// Tell which operators and nodes take how long
-    #[arg(long)]
+    /// Report the time by operator and by node
+    #[arg(long, help_heading = "Checks")]
     profile: bool,
 
-    /// Write when every call began and how long it took, as a trace for Perfetto
-    #[arg(long, value_name = "FILE.json")]
+    /// Write a trace of every call, for Perfetto
+    #[arg(long, value_name = "FILE.json", help_heading = "Checks")]
     trace: Option<PathBuf>,
 
-    /// The outputs that are expected, by name
-    #[arg(long, value_name = "FILE.npz")]
+    /// Compare the outputs with these, by name; exit status 1 if they differ
+    #[arg(long, value_name = "FILE.npz", help_heading = "Checks")]
     expect: Option<PathBuf>,
 
-    /// How far outputs may be from what is expected, as a part of the largest that is
-    #[arg(long, value_name = "X", default_value_t = 1e-5)]
+    /// The largest difference from an expected output, relative to its largest element
+    #[arg(long, value_name = "X", default_value_t = 1e-5, help_heading = "Checks")]
     tolerance: f64,
 
     /// Write the outputs to this file
-    #[arg(short, long, value_name = "FILE.npz")]
+    #[arg(short, long, value_name = "FILE.npz", help_heading = "Output")]
     output: Option<PathBuf>,
 }
 

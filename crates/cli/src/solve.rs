@@ -18,26 +18,26 @@ use crate::output::{self, OutputArgs};
 use crate::packing::PackingArgs;
 
 const EXAMPLES: &str = "\
-The problem is a CSV file with the columns id, lower, upper, size and, if you like, alignment,
-offset (a fixed place), hint and gaps. A buffer lives in [lower, upper); with a column end in
-place of upper, end belongs to the life.
+The problem is a CSV file with the columns id, lower, upper, size, and optionally alignment, offset (a
+fixed place), hint and gaps. A buffer is live in [lower, upper); with a column end instead of upper,
+the end is inclusive.
 
 Examples:
   plimsoll solve                                 the built-in sample
   plimsoll solve problem.csv                     a summary and a map
   plimsoll solve problem.csv -o solution.csv     the problem with the offsets
   plimsoll solve problem.csv -o map.svg          a picture, time x address
-  plimsoll solve problem.csv -o map.html         the same as a page to walk through
+  plimsoll solve problem.csv -o map.html         the same as an interactive page
   plimsoll solve problem.csv --format json       for scripts
   plimsoll solve problem.csv --budget 256KiB     does it fit? exit status 1 if not
   plimsoll solve - --align 64 < problem.csv      from standard input
-  plimsoll solve --algorithm list                what can be tried";
+  plimsoll solve --algorithm list                the algorithms";
 
-/// Pack buffers into one arena that is as small as can be found
+/// Pack buffers with live ranges into one arena, with a lower bound on its size
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The problem; - for standard input, nothing for the built-in sample
+    /// The problem; "-" reads standard input; without one, the built-in sample is packed
     #[arg(value_name = "PROBLEM.csv")]
     problem: Option<PathBuf>,
 
@@ -56,13 +56,13 @@ pub(crate) struct Args {
 pub(crate) enum Format {
     /// A summary and a map, for people
     Text,
-    /// One object, for scripts
+    /// One JSON object, for scripts
     Json,
-    /// The problem with its offsets
+    /// The problem with an offset for every buffer
     Csv,
     /// A picture, time x address
     Svg,
-    /// The same as a page to walk through
+    /// An interactive map
     Html,
 }
 

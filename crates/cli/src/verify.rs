@@ -27,12 +27,12 @@ use crate::verdict::{self, MOST_VIOLATIONS};
 use crate::{Answer, bank, boundary, size, two_memories};
 
 const EXAMPLES: &str = "\
-Every read of every step must find what was written last, run after run, whoever made the plan; if
-it is for ranges of dims, at every size of them: that is proven, or it is not valid.
-Dims, donations, sizes, widths and kernels are those that the plan tells, unless they are given here;
-the verdict says what was taken from the plan. With --strict nothing is: what is not given here has
-the defaults of plimsoll plan. What the plan says of itself has to be so: totals, bounds, sizes, and
-the bytes that its options leave free. One of the files may be - for standard input.
+A plan is valid if every read of every step finds what was written last, also in later runs; a plan for
+ranges of dims has to be proven so for every size in them. What the plan claims of itself is checked too:
+totals, bounds, sizes, guards.
+Dims, donations, sizes, widths and kernels are taken from the plan where they are not given here; the
+verdict says which. With --strict they are not: what is not given here has the defaults of `plimsoll plan`.
+One of the files may be - for standard input.
 
 Examples:
   plimsoll verify net.plim plan.json
@@ -41,34 +41,34 @@ Examples:
   plimsoll verify net.plim plan.json --trace trace.jsonl
   plimsoll verify net.plim plan.json --format json";
 
-/// Verify a plan, whoever made it, and list everything that is wrong with it
+/// Verify a plan, whoever made it, and list every violation
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The model; - for standard input
+    /// The model; "-" reads standard input
     #[arg(value_name = "FILE")]
     model: PathBuf,
 
-    /// The plan, as `plimsoll plan -o plan.json` writes it; - for standard input
+    /// The plan, as `plimsoll plan -o plan.json` writes it; "-" reads standard input
     #[arg(value_name = "PLAN.json")]
     plan: PathBuf,
 
-    /// Check what an executor really did too: a recorded trace, a JSON object a line
+    /// Also check what an executor really did: a recorded trace, one JSON object per line
     #[arg(long, value_name = "TRACE.jsonl")]
     trace: Option<PathBuf>,
 
-    /// Believe nothing that the plan says of the model: neither sizes and widths nor dims, kernels,
-    /// donations and alignment
+    /// Take nothing about the model from the plan: neither sizes and widths nor dims, kernels, donations
+    /// and alignment
     #[arg(long)]
     strict: bool,
 
-    /// Offsets have to be multiples of this where a value does not say [default: what the plan says;
-    /// with --strict 64]
+    /// Require offsets aligned to this many bytes, unless a value declares its own alignment [default: as
+    /// in the plan; with --strict, 64]
     #[arg(long, value_name = "SIZE", value_parser = size::parse_align, allow_hyphen_values = true)]
     align: Option<NonZeroU64>,
 
-    /// So many bytes have to be left free behind values at the boundary, or behind some:
-    /// inputs=SIZE,outputs=SIZE [default: what the plan says it leaves free]
+    /// Require this many free bytes after every placed input, weight and output, or by kind:
+    /// inputs=SIZE,outputs=SIZE [default: as in the plan]
     #[arg(long, value_name = "SIZE", value_parser = boundary::parse_guards, allow_hyphen_values = true)]
     guard: Option<Boundary<u64>>,
 

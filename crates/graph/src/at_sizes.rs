@@ -22,13 +22,13 @@ use crate::scheduled::ScheduledGraph;
 #[non_exhaustive]
 pub enum DoesNotHold {
     /// The program there has other steps or values, or another order.
-    #[error("`{what}` is not the same step or value")]
+    #[error("`{what}` is another step or value there")]
     OtherProgram {
         /// A step or value that is different.
         what: String,
     },
     /// A value has to be a view, and is none there.
-    #[error("`{value}` is no view there")]
+    #[error("`{value}` is not a view there")]
     NoView {
         /// The value.
         value: String,

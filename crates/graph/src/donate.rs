@@ -60,13 +60,13 @@ pub enum DonationError {
          element, so that its input is no stretch of its output"
     )]
     InnerAxis { node: String, axis: usize },
-    #[error("node `{node}` puts its input between others")]
+    #[error("node `{node}` inserts its input between other operands")]
     InTheMiddle { node: String },
     #[error("node `{reader}` reads `{input}` after node `{node}` has written over it")]
     ReadAfter { reader: String, input: String, node: String },
-    #[error("the output `{output}` is in the bytes of `{input}` too")]
+    #[error("output `{output}` also takes the bytes of `{input}`")]
     FetchedToo { input: String, output: String },
-    #[error("`{output}` is larger than `{input}`, which is no state then")]
+    #[error("`{output}` is larger than `{input}`, so it cannot be its next state")]
     Grows { input: String, output: String },
     #[error(transparent)]
     Graph(GraphError),

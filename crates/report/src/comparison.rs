@@ -121,7 +121,7 @@ impl Comparison {
             writeln!(out, "lower bound {}: {}", size::long(bound), self.bound_of)?;
         }
         if let Some(unshared) = self.unshared {
-            writeln!(out, "unshared {}: nothing shares bytes with anything", size::long(unshared))?;
+            writeln!(out, "unshared {}: every value in bytes of its own", size::long(unshared))?;
         }
         writeln!(out)?;
         let (header, rows) = (self.header(), self.cells());

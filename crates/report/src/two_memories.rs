@@ -22,7 +22,7 @@ pub struct TwoMemoriesReport<'a> {
     pub tried: Vec<Tried>,
     /// The one that moves fewest bytes.
     pub chosen: Option<usize>,
-    /// Whether the time was over before everything was tried.
+    /// Whether the time limit ended the search before everything was tried.
     pub stopped: bool,
 }
 
@@ -69,7 +69,7 @@ impl TwoMemoriesReport<'_> {
         }
         self.write_answer(out)?;
         if self.stopped {
-            writeln!(out, "\nthe time was over before everything was tried")?;
+            writeln!(out, "\nthe time limit ended the search before everything was tried")?;
         }
         Ok(())
     }

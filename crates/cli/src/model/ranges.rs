@@ -191,11 +191,11 @@ pub(crate) fn how_to_bind(error: &ShapeError) -> &'static str {
     let shape =
         any(|fault| matches!(fault, BindingFault::NoDim { .. } | BindingFault::NoRank { .. }));
     match (symbol, shape) {
-        (true, false) => " (say it with --dim NAME=N)",
+        (true, false) => " (give it with --dim NAME=N)",
         (false, true) => {
-            " (say it with --input-shape INPUT=N,N; in the file a dim of 0 or less is none)"
+            " (give it with --input-shape INPUT=N,N; the file declares a dim of 0 or less, which is unknown)"
         }
-        (true, true) => " (say it with --dim NAME=N or --input-shape INPUT=N,N)",
+        (true, true) => " (give it with --dim NAME=N or --input-shape INPUT=N,N)",
         (false, false) => "",
     }
 }

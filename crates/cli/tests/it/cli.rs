@@ -463,7 +463,7 @@ fn a_budget_is_answered_where_nothing_is_in_the_arena_and_where_time_is_over() {
     let shortest = ["explain", "-", "--budget", "8", "--time-limit", "0.000000001"];
     let output = run_with_stdin(&shortest, model);
     assert_eq!(code(&output), Some(1));
-    let said = "\nthe time was over before everything was tried\n";
+    let said = "\nthe time limit ended the search before everything was tried\n";
     assert!(text(&output.stdout).ends_with(said), "{}", text(&output.stdout));
     // The plan that is explained has the same time.
     let peak_only = ["explain", "-", "--no-advice", "--time-limit", "0.000000001"];

@@ -151,7 +151,10 @@ fn what_is_found_in_no_time_is_told_as_such() {
     assert_eq!(found["reproducible"], false);
     assert_eq!(found["points"][0]["arena_bytes"], 81920);
     let text = told(&folder, &fit[..4], 0);
-    assert!(text.ends_with("the time was over before everything was tried\n"), "{text}");
+    assert!(
+        text.ends_with("the time limit ended the search before everything was tried\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -165,7 +168,7 @@ fn what_is_no_onnx_model_cannot_be_fitted() {
     let text = told(&folder, &["fit", "encoder.onnx"], 2);
     assert_eq!(
         text,
-        "plimsoll: encoder.onnx: symbol `seq` is not bound: it is axis 0 of input `x` (say it with --dim NAME=N)\n"
+        "plimsoll: encoder.onnx: symbol `seq` is not bound: it is axis 0 of input `x` (give it with --dim NAME=N)\n"
     );
 }
 

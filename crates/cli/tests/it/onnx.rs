@@ -255,7 +255,7 @@ fn dims_that_are_not_said() {
     ]));
     assert_eq!(
         refused("unbound", &open, &["--dim", "batch=2"]),
-        "symbol `length` is not bound: it is axis 1 of input `x` (say it with --dim NAME=N)"
+        "symbol `length` is not bound: it is axis 1 of input `x` (give it with --dim NAME=N)"
     );
     let said = refused("no-symbol", &open, &["--dim", "depth=2"]);
     assert!(
@@ -268,7 +268,7 @@ fn dims_that_are_not_said() {
     assert_eq!(
         refused("no-dim", &encode(&taking(vec![None])), &[]),
         "axis 0 of input `x` is not known: its shape has to be given \
-         (say it with --input-shape INPUT=N,N; in the file a dim of 0 or less is none)"
+         (give it with --input-shape INPUT=N,N; the file declares a dim of 0 or less, which is unknown)"
     );
 }
 

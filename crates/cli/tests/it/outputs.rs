@@ -152,7 +152,7 @@ fn a_link_that_leads_nowhere_yet_is_written_through() {
     assert!(said.starts_with("plimsoll: lost.json: cannot create: "), "{said}");
     symlink("round.json", folder.join("round.json")).expect("linked");
     let said = refused(&folder, &["plan", "net.plim", "-o", "round.json"]);
-    assert_eq!(said, "plimsoll: round.json: its links lead round in circles\n");
+    assert_eq!(said, "plimsoll: round.json: its symbolic links form a cycle\n");
 }
 
 #[test]

@@ -189,7 +189,7 @@ fn what_cannot_be_is_said() {
     refused(&["plan", &source, "-o", "x.onnx"], "is not an ONNX model");
     refused(
         &["plan", &source, "--dim", "n=1"],
-        "has no symbols or open shapes that dims could be for",
+        "has neither symbolic dims nor inputs without a shape, so no dims can be given",
     );
     refused(&["plan", &source, "-o", file, "-o", "plan.json"], "write them in runs of their own");
     refused(

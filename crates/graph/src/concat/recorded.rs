@@ -22,10 +22,10 @@ pub enum JoinError {
     #[error("node `{0}` is named twice")]
     Twice(String),
     /// A node that copies whatever is done.
-    #[error("node `{0}` cannot do without its copy")]
+    #[error("the copy of node `{0}` cannot be elided")]
     Copies(String),
     /// A node that wants a value in a place where another, taken before it, does not leave it.
-    #[error("node `{0}` cannot do without its copy after those before it")]
+    #[error("the copy of node `{0}` cannot be elided after those before it")]
     Excluded(String),
     /// The graph breaks a rule then.
     #[error(transparent)]

@@ -150,7 +150,7 @@ fn a_state_is_updated_from_run_to_run() {
     let lost = |violation: &Violation| matches!(violation, Violation::PersistentLost { .. });
     assert!(found.iter().any(lost), "{found:?}");
     let said = state(GROWN).unwrap_err().to_string();
-    assert_eq!(said, "`present` is larger than `past`, which is no state then");
+    assert_eq!(said, "`present` is larger than `past`, so it cannot be its next state");
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn what_is_in_the_way_is_said() {
         ),
         (
             "present: f32[24, 4] = concat{axis=0}(x, past, x)",
-            "node `present` puts its input between others",
+            "node `present` inserts its input between other operands",
         ),
         (
             "present: f32[16, 4] = concat{axis=0}(past, past)",
@@ -269,13 +269,13 @@ fn what_is_in_the_way_is_said() {
         ),
         (
             "present: f32[8, 4] = exp(past)\nsame: f32[32] = reshape(past)\noutput same",
-            "the output `same` is in the bytes of `past` too",
+            "output `same` also takes the bytes of `past`",
         ),
         // As a part of what is written over, the input is gone as well.
         (
             "both: f32[16, 4] = concat{axis=0}(past, x)\npresent: f32[16, 4] = exp(both)\n\
              same: f32[32] = reshape(past)\noutput same",
-            "the output `same` is in the bytes of `both` too",
+            "output `same` also takes the bytes of `both`",
         ),
         (
             "both: f32[16, 4] = concat{axis=0}(past, x)\npresent: f32[16, 4] = exp(both)\n\

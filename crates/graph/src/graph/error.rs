@@ -33,7 +33,7 @@ pub enum GraphError {
 pub enum ValueFault {
     #[error("a value needs a name")]
     NoName,
-    #[error("there is another one of that name")]
+    #[error("the name is used twice")]
     Duplicate,
     #[error("its size does not fit 64 bits")]
     TooLarge,
@@ -80,7 +80,7 @@ pub enum ValueFault {
 pub enum NodeFault {
     #[error("a node needs a name")]
     NoName,
-    #[error("there is another one of that name")]
+    #[error("the name is used twice")]
     Duplicate,
     #[error("there is no value `{what}`")]
     UnknownValue { what: String },
@@ -96,7 +96,7 @@ pub enum NodeFault {
     OverwriteSmaller { output: String, input: String },
     #[error("`{output}` cannot overwrite `{input}`, which its step reads by another operand too")]
     OverwriteReadTwice { output: String, input: String },
-    #[error("`{output}` cannot be where `{input}` is, of which bytes are still read")]
+    #[error("`{output}` cannot take the bytes of `{input}`, which are still read")]
     OverwriteStillRead { output: String, input: String },
     #[error("a window of `{value}`, which it does not access that way")]
     WindowOfOthers { value: String },

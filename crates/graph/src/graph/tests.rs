@@ -215,7 +215,7 @@ fn ids_that_are_not_there_are_named() {
     builder.value_mut(ValueId(1)).name = "x".into();
     assert_eq!(
         builder.clone().finish().unwrap_err().to_string(),
-        "value `x`: there is another one of that name"
+        "value `x`: the name is used twice"
     );
     builder.value_mut(ValueId(1)).name = "z".into();
     assert_eq!(builder.finish().unwrap().value_by_name("z"), Some(ValueId(1)));

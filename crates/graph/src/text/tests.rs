@@ -194,13 +194,10 @@ fn errors_have_a_place() {
         ),
         ("plim 1\ninput x: f32[1] .", "2:17: unexpected character `.`"),
         // What is wrong with the graph is found at the line of what is named.
-        (
-            "plim 1\ninput x: f32[1]\ninput x: f32[1]",
-            "3:7: value `x`: there is another one of that name",
-        ),
+        ("plim 1\ninput x: f32[1]\ninput x: f32[1]", "3:7: value `x`: the name is used twice"),
         (
             "plim 1\ninput x: f32[1]\na: f32[1] = exp(x) as n\nb: f32[1] = exp(x) as n",
-            "4:1: node `n`: there is another one of that name",
+            "4:1: node `n`: the name is used twice",
         ),
         (
             "plim 1\nvalue b: f32[1]\n\na: f32[1] = exp(b)\nb = exp(a)",

@@ -156,10 +156,7 @@ fn errors_name_the_tensor_or_the_node() {
         fault("\"outputs\": [13]", "\"outputs\": [11]"),
         "value `w`: comes from outside, but node `w` writes it"
     );
-    assert_eq!(
-        fault("\"name\": \"w\"", "\"name\": \"x\""),
-        "value `x`: there is another one of that name"
-    );
+    assert_eq!(fault("\"name\": \"w\"", "\"name\": \"x\""), "value `x`: the name is used twice");
     let syntax = read(b"{\"tensors\": [}").unwrap_err().to_string();
     assert!(syntax.starts_with("1:14: "), "{syntax}");
     assert!(fault("\"kind\": \"input\"", "\"kind\": \"thing\"").contains("found `thing`"));

@@ -312,7 +312,7 @@ fn a_plan_can_name_only_copies_that_can_be_done_without() {
     assert_eq!(told(&lowering, &["ab"]), Ok(()));
     assert_eq!(told(&lowering, &["zz"]), error("there is no node `zz`"));
     assert_eq!(told(&lowering, &["ab", "ab"]), error("node `ab` is named twice"));
-    let copies = |node: &str| error(&format!("node `{node}` cannot do without its copy"));
+    let copies = |node: &str| error(&format!("the copy of node `{node}` cannot be elided"));
     // No concat, one that joins an input, and one whose part has a size of its own.
     assert_eq!(told(&lowering, &["c"]), copies("c"));
     assert_eq!(told(&lowering, &["p"]), copies("p"));

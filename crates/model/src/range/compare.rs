@@ -190,7 +190,7 @@ impl Found {
 
 /// Whether two graphs are the same but for shapes, and what follows from these.
 fn check_same(top: &Graph, here: &Graph) -> Result<(), String> {
-    let other = |name: &str| Err(format!("`{name}` is not the same step or value"));
+    let other = |name: &str| Err(format!("`{name}` is another step or value there"));
     let (steps, values) = (top.nodes().len(), top.values().len());
     for (index, node) in top.nodes().iter().chain(here.nodes().iter().skip(steps)).enumerate() {
         let same = |here: &Node| {

@@ -311,7 +311,7 @@ fn other_steps_at_some_size_are_an_error() {
     assert!(planned(&model, &[range("seq", 3, 8)]).is_ok());
     let error = planned(&model, &[range("seq", 1, 8)]).expect_err("two kinds of steps");
     let words =
-        "no plan holds for the whole range: at seq=2, `otherwise` is not the same step or value";
+        "no plan holds for the whole range: at seq=2, `otherwise` is another step or value there";
     assert_eq!(error.to_string(), words);
 }
 

@@ -236,7 +236,7 @@ pub enum PlanReadError {
     #[error("{0:?} is not in the program")]
     Unknown(String),
     /// A name that stands for two things.
-    #[error("{0:?} stands for two things")]
+    #[error("{0:?} is used for two different things")]
     Twice(String),
     /// A value without a row.
     #[error("value {0:?} has no row")]

@@ -23,7 +23,7 @@ pub struct ExplainReport<'a> {
     pub advice: Vec<Advice>,
     /// The budget, and what it takes to fit it.
     pub fit: Option<(u64, Fit)>,
-    /// Whether the time was over before everything was tried.
+    /// Whether the time limit ended the search before everything was tried.
     pub stopped: bool,
 }
 

@@ -46,7 +46,7 @@ impl ExplainReport<'_> {
         self.write_fit(out)?;
         self.write_advice(out)?;
         if self.stopped {
-            writeln!(out, "\nthe time was over before everything was tried")?;
+            writeln!(out, "\nthe time limit ended the search before everything was tried")?;
         }
         Ok(())
     }
@@ -55,7 +55,7 @@ impl ExplainReport<'_> {
         if self.advice.is_empty() {
             return Ok(());
         }
-        title(out, "What would lower it (each planned again and verified)")?;
+        title(out, "What would lower it (each planned and verified)")?;
         let before = self.settled.arena_bytes();
         for advice in &self.advice {
             let share = size::percent(advice.saved_bytes, before);
@@ -132,7 +132,7 @@ impl ExplainReport<'_> {
             let each = if why.irreducible { "; without any of them the others fit" } else { "" };
             let sum: u64 = why.misfit.iter().map(|one| one.bytes).sum();
             let total = size::long(sum);
-            writeln!(out, "because these have to be there together, {total}{each}:")?;
+            writeln!(out, "because these have to be live together, {total}{each}:")?;
             for one in &why.misfit {
                 let scratch = if one.is_scratch { " (scratch)" } else { "" };
                 writeln!(out, "{:>12}  {}{scratch}", one.bytes, plain(&one.name))?;
@@ -152,7 +152,7 @@ fn write_runners_up(out: &mut dyn Write, story: Story<'_>, others: &[Peak]) -> i
     if others.is_empty() {
         return Ok(());
     }
-    title(out, "If that fell, these would show")?;
+    title(out, "The next highest peaks")?;
     for peak in others {
         let account = account(story.program, story.plan, peak.point);
         let alive = alive(story.program, story.plan, &account);
@@ -170,7 +170,7 @@ fn write_runners_up(out: &mut dyn Write, story: Story<'_>, others: &[Peak]) -> i
 
 /// Writes what is there at a moment, and why.
 fn write_alive(out: &mut dyn Write, story: Story<'_>, alive: &[Alive]) -> io::Result<()> {
-    title(out, "What is there then")?;
+    title(out, "Live at the peak")?;
     let shown = if alive.len() > MOST_ALIVE { MOST_ALIVE - 1 } else { alive.len() };
     let (shown, rest) = alive.split_at(shown);
     for alive in shown {
@@ -191,26 +191,26 @@ fn write_alive(out: &mut dyn Write, story: Story<'_>, alive: &[Alive]) -> io::Re
 
 /// Writes what every byte of the arena is at a moment; the sum is the arena.
 fn write_account(out: &mut dyn Write, account: &Account, arena: u64) -> io::Result<()> {
-    title(out, "Every byte of the arena then")?;
+    title(out, "The arena at the peak, byte by byte")?;
     for (bytes, what) in sums(account) {
         if bytes > 0 {
             writeln!(out, "{bytes:>12}  {what}")?;
         }
     }
-    writeln!(out, "{arena:>12}  in all")
+    writeln!(out, "{arena:>12}  total")
 }
 
 /// The bytes of an account by what they are.
 pub(super) fn sums(account: &Account) -> [(u64, &'static str); 7] {
     let of = |such: fn(What) -> bool| account.bytes(such);
     [
-        (of(|what| matches!(what, What::Value(_))), "values that are needed"),
-        (of(|what| matches!(what, What::Guard(_))), "behind values, for kernels that write there"),
-        (of(|what| matches!(what, What::Scratch(_))), "scratch memory of the step"),
-        (of(|what| matches!(what, What::Between(_))), "between parts of a value that are needed"),
-        (of(|what| matches!(what, What::Imported(_))), "where another plan has put values"),
-        (of(|what| what == What::Padding), "left out for alignment"),
-        (of(|what| what == What::Free), "free then, needed at other times"),
+        (of(|what| matches!(what, What::Value(_))), "live values"),
+        (of(|what| matches!(what, What::Guard(_))), "guard bytes"),
+        (of(|what| matches!(what, What::Scratch(_))), "scratch of the step"),
+        (of(|what| matches!(what, What::Between(_))), "between live parts of a value"),
+        (of(|what| matches!(what, What::Imported(_))), "shared values, placed by another plan"),
+        (of(|what| what == What::Padding), "alignment padding"),
+        (of(|what| what == What::Free), "free at this point"),
     ]
 }
 

@@ -41,17 +41,17 @@ pub(super) fn what(action: &Action, case: &Case, variants: &[Variant]) -> String
     match action {
         Action::Plan(PlanChange::Order) => "run the steps in another order".to_owned(),
         Action::Plan(PlanChange::Effort) => "search longer for an order and a packing".to_owned(),
-        Action::Plan(PlanChange::InPlace) => "let ops work in place that can".to_owned(),
+        Action::Plan(PlanChange::InPlace) => "compute in place where ops can".to_owned(),
         Action::InPlaceAt(nodes) => {
             let names: Vec<String> = nodes.iter().map(|(at, _)| node(at)).collect();
-            format!("let {} work in place, if its kernel can", names.join(", "))
+            format!("compute {} in place, if its kernel can", names.join(", "))
         }
-        Action::Strided => "read and write strided rows instead of copying them".to_owned(),
+        Action::Strided => "read and write strided views instead of copying".to_owned(),
         Action::JoinConcats => {
-            "make the inputs of concats in their places in the output".to_owned()
+            "compute the operands of concats in their places in the output".to_owned()
         }
         Action::Plan(PlanChange::ReclaimInputs) => {
-            "use the bytes of inputs again after their last read".to_owned()
+            "reuse the bytes of inputs after their last read".to_owned()
         }
         Action::Plan(PlanChange::OutputsOutside) => {
             "leave the outputs in the caller's memory".to_owned()
@@ -59,10 +59,10 @@ pub(super) fn what(action: &Action, case: &Case, variants: &[Variant]) -> String
         Action::Plan(PlanChange::Align(align)) => {
             format!("align to {align} bytes instead of {}", case.options.align)
         }
-        Action::Plan(PlanChange::NoGuards) => "leave nothing free behind values".to_owned(),
+        Action::Plan(PlanChange::NoGuards) => "leave no guard bytes".to_owned(),
         Action::Recompute { node: again, readers } => {
             let readers = listed(readers, node);
-            format!("make {} again for {readers} instead of keeping it", made(again))
+            format!("recompute {} for {readers} instead of keeping it", made(again))
         }
         Action::Split { segments, parts } => {
             let segment = |nodes: &Vec<NodeId>| match nodes.as_slice() {
@@ -72,7 +72,7 @@ pub(super) fn what(action: &Action, case: &Case, variants: &[Variant]) -> String
                 }
                 nodes => nodes.iter().map(node).collect(),
             };
-            format!("do in {parts} parts each: {}", listed(segments, segment))
+            format!("compute in {parts} parts: {}", listed(segments, segment))
         }
         Action::Smaller(index) => format!("plan for {}", plain(&variants[*index].label)),
         Action::Fuse(index) => {
@@ -81,10 +81,10 @@ pub(super) fn what(action: &Action, case: &Case, variants: &[Variant]) -> String
         }
         Action::Half(values) => {
             let names = listed(values, |value: &ValueId| plain(&case.graph.value(*value).name));
-            format!("hold {} in half precision: {names}", counted(values.len(), "value"))
+            format!("store {} in half precision: {names}", counted(values.len(), "value"))
         }
         Action::Plan(PlanChange::SecondBank(capacity)) => {
-            format!("let a second memory take what {} have no room for", size::short(*capacity))
+            format!("spill what exceeds {} to a second memory", size::short(*capacity))
         }
         _ => String::new(),
     }
@@ -138,12 +138,14 @@ pub(super) fn cost(action: &Action, cost: &Cost) -> String {
     match (action, cost) {
         (_, Cost::Nothing) => "nothing".to_owned(),
         (Action::Plan(PlanChange::Align(_) | PlanChange::NoGuards), _) => {
-            "kernels that can do with less".to_owned()
+            "kernels that need less".to_owned()
         }
         (_, Cost::Kernels) => "kernels that can do it".to_owned(),
         (_, Cost::BytesElsewhere(bytes)) => format!("{} elsewhere", size::long(*bytes)),
-        (_, Cost::Elements(elements)) => format!("{elements} elements gone over again in a run"),
-        (_, Cost::Steps(steps)) => format!("{} more in a run", counted(*steps, "step")),
+        (_, Cost::Elements(elements)) => format!("{elements} more elements computed per run"),
+        (_, Cost::Steps(steps)) => {
+            format!("{steps} more {} per run", if *steps == 1 { "step" } else { "steps" })
+        }
         (Action::Half(_), _) => "precision: 11 bits of each element instead of 24".to_owned(),
         (Action::Smaller(_), _) => "less in one run".to_owned(),
         _ => String::new(),

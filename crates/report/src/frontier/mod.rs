@@ -23,7 +23,7 @@ pub struct FrontierReport<'a> {
     pub points: Vec<FrontierPoint>,
     /// The point that is the answer, if there is one.
     pub chosen: Option<usize>,
-    /// Whether the time was over before everything was tried.
+    /// Whether the time limit ended the search before everything was tried.
     pub stopped: bool,
 }
 

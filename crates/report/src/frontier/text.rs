@@ -28,7 +28,7 @@ impl FrontierReport<'_> {
         self.write_table(out)?;
         self.write_answer(out)?;
         if self.stopped {
-            writeln!(out, "\nthe time was over before everything was tried")?;
+            writeln!(out, "\nthe time limit ended the search before everything was tried")?;
         }
         Ok(())
     }

@@ -112,7 +112,7 @@ impl PlanReport<'_> {
     fn placed_in_words(&self, before: u64) -> String {
         let Totals { arena_bytes, unshared_bytes, .. } = self.totals;
         let why = match arena_bytes.cmp(&before) {
-            cmp::Ordering::Less => ", since not all are needed at the same time".to_owned(),
+            cmp::Ordering::Less => ", since not all are live at the same time".to_owned(),
             cmp::Ordering::Equal => String::new(),
             cmp::Ordering::Greater => {
                 let more = size::long(arena_bytes - before);
@@ -135,10 +135,10 @@ impl PlanReport<'_> {
         let choices = &self.asked.best.choices;
         let mut parts = Vec::new();
         if in_place > 0 {
-            parts.push(count(in_place, "is", "are", "written over an input"));
+            parts.push(count(in_place, "is", "are", "computed in place"));
         }
         if views > 0 {
-            parts.push(count(views, "is a part", "are parts", "of another"));
+            parts.push(counted_as(views, "is a view", "are views"));
         }
         if !choices.is_empty() {
             parts.push(choices_in_words(self.program.graph(), choices));
@@ -197,10 +197,10 @@ impl PlanReport<'_> {
         }
         for picture in &self.pictures {
             let of = picture.capacity.map_or(String::new(), |c| format!(" of {}", size::short(c)));
-            let buffers = count(picture.buffers, "buffer", "buffers", "");
+            let buffers = counted_as(picture.buffers, "buffer", "buffers");
             let bytes = size::long(picture.bytes);
             let name = plain(&picture.name);
-            writeln!(out, "bank {name}: {bytes}{of}, {}", buffers.trim_end())?;
+            writeln!(out, "bank {name}: {bytes}{of}, {buffers}")?;
         }
         Ok(())
     }
@@ -208,7 +208,7 @@ impl PlanReport<'_> {
     fn write_peak(&self, out: &mut dyn Write) -> io::Result<()> {
         let Some(peak) = peaks(self.plan, 1).first().copied() else { return Ok(()) };
         let story = Story { program: self.program, plan: self.plan };
-        heading(out, "When it is fullest")?;
+        heading(out, "The peak")?;
         line(out, "peak", &format!("{} {}", size::long(peak.bytes), story.when(&peak)))?;
         let account = account(self.program, self.plan, peak.point);
         let mut rows: Vec<(u64, String, String)> = alive(self.program, self.plan, &account)
@@ -251,19 +251,19 @@ pub fn write_title(
     program: &dyn Program,
     command: &str,
 ) -> io::Result<()> {
-    let steps = count(program.steps(), "step", "steps", "");
-    let values = count(program.values(), "tensor", "tensors", "");
+    let steps = counted_as(program.steps(), "step", "steps");
+    let values = counted_as(program.values(), "tensor", "tensors");
     let execution = match program.execution() {
         Execution::InOrder => "",
-        Execution::Partial => ", steps in any order that the data allow",
+        Execution::Partial => ", steps in any order that the data dependences allow",
         Execution::Queues => ", steps on several queues",
     };
-    let size = format!("{}, {}{execution}", steps.trim_end(), values.trim_end());
+    let size = format!("{steps}, {values}{execution}");
     if source.is_sample {
         return writeln!(
             out,
             "the built-in sample, a little residual network: {size}\n\
-             (`plimsoll {command} FILE` is for your own)\n"
+             (for your own model: `plimsoll {command} FILE`)\n"
         );
     }
     writeln!(out, "{}: {size}\n", one_line(&source.name))
@@ -280,7 +280,11 @@ fn line(out: &mut dyn Write, label: &str, value: &str) -> io::Result<()> {
 }
 
 fn count(number: usize, one: &str, many: &str, rest: &str) -> String {
-    format!("{number} {} {rest}", if number == 1 { one } else { many })
+    format!("{} {rest}", counted_as(number, one, many))
+}
+
+fn counted_as(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 fn where_bytes_are(Split { inside, outside, parts }: Split) -> String {
@@ -314,11 +318,11 @@ fn choices_in_words(graph: &Graph, choices: &[Choice]) -> String {
         } += 1;
     }
     let words = [
-        (made, "concat is", "concats are", "built in place"),
-        (partly, "concat is", "concats are", "built in place in part"),
+        (made, "concat is", "concats are", "zero-copy"),
+        (partly, "concat is", "concats are", "partly zero-copy"),
         (strided, "part is", "parts are", "strided views"),
         (copied, "view is", "views are", "copied"),
-        (over, "output is", "outputs are", "in the rows of an input"),
+        (over, "output is", "outputs are", "in place in a strided view"),
     ];
     let said = words.into_iter().filter(|(number, ..)| *number > 0);
     let said: Vec<String> =
@@ -331,15 +335,15 @@ fn order_in_words(ordering: &Ordering, arena_bytes: u64) -> String {
     let Ordering { steps, schedule, .. } = ordering;
     let best = schedule.arena_bound_bytes == arena_bytes;
     let which = match steps {
-        None if best => "that of the file".to_owned(),
-        None => "that of the file, no better one was found".to_owned(),
+        None if best => "as in the file".to_owned(),
+        None => "as in the file; no better one was found".to_owned(),
         Some(_) => {
             let saved = schedule.own_peak_bytes - schedule.peak_bytes;
-            format!("not that of the file: {} less alive at the peak", size::short(saved))
+            format!("changed: {} less live at the peak", size::short(saved))
         }
     };
     if best {
-        return format!("{which}; no order has less");
+        return format!("{which}; no order needs less");
     }
     format!("{which}; no order gets below {}", size::short(schedule.arena_bound_bytes))
 }

@@ -181,7 +181,7 @@ fn what_cannot_be_compared_says_why() {
     let missing = error(r#"{"format":"plimsoll.plan/1"}"#);
     assert!(missing.ends_with(": the key `align` is missing"), "{missing}");
     let twice = plan("").replace("\"schedule\":[]", r#""schedule":["a","a"]"#);
-    assert_eq!(error(&twice), r#""a" stands for two things"#);
+    assert_eq!(error(&twice), r#""a" is used for two different things"#);
     let row = |bytes: u64| format!(r#"{{"name":"v{bytes}","bytes":{bytes},"storage":"arena"}}"#);
     let rows = format!("\"values\":[{},{}]", row(1 << 62), row((1 << 62) + 1));
     let large = plan("").replace("\"values\":[]", &rows);
