@@ -297,7 +297,13 @@ impl Way {
     fn labels(&self) -> Vec<String> {
         let effort = match (self.algorithm, self.options.effort) {
             (
-                Some(Algorithm::Reordering | Algorithm::Repair | Algorithm::Search) | None,
+                Some(
+                    Algorithm::Outward
+                    | Algorithm::Reordering
+                    | Algorithm::Repair
+                    | Algorithm::Search,
+                )
+                | None,
                 effort,
             ) => effort_name(effort),
             (Some(_), _) => "rule",
