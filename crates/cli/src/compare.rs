@@ -297,13 +297,7 @@ impl Way {
     fn labels(&self) -> Vec<String> {
         let effort = match (self.algorithm, self.options.effort) {
             (
-                Some(
-                    Algorithm::Outward
-                    | Algorithm::Reordering
-                    | Algorithm::Repair
-                    | Algorithm::Search,
-                )
-                | None,
+                Some(Algorithm::Reordering | Algorithm::Repair | Algorithm::Search) | None,
                 effort,
             ) => effort_name(effort),
             (Some(_), _) => "rule",

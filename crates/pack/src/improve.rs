@@ -1,6 +1,6 @@
 //! From a good packing to a better one: an allocator from the peak outwards, new orders for first fit, repair, then exact search.
 //!
-//! - **Outward.** [`outward`](crate::outward), for a thousand buffers and more: an allocator that starts at the peak, with
+//! - **Outward.** [`outward`](crate::outward), for very many buffers: an allocator that starts at the peak, with
 //!   lower and lower capacities.
 //! - **Reordering.** Pack in some order by first fit; whatever ends above the bound goes to the front
 //!   of the order, everything else stays as it is; again. Those that hold up the peak are few, and
@@ -29,8 +29,8 @@ use crate::watch::{Watched, nobody};
 const PATIENCE: u32 = 12;
 /// The search keeps every pair of a buffer and a section of its life: at most so many.
 const MOST_PAIRS: u64 = 40_000_000;
-/// From so many buffers on, an allocator is worth a try, and this many times the work: its units are short.
-const MANY: usize = 1000;
+/// With more buffers than this an allocator is worth a try, and this many times the work: its units are short.
+const MANY: usize = 20_000;
 const ALLOCATING: u64 = 3;
 /// Blocks are looked for among at most so many buffers.
 const MOST_JOINED: usize = 20_000;
@@ -220,7 +220,7 @@ impl Task<'_> {
         let best =
             Improved { solution: given.clone(), lower_bound: bound, way, more_to_try, work: 0 };
         let mut improving = Improving { task: self, arena: given_arena, best };
-        if problem.len() >= MANY {
+        if problem.len() > MANY {
             improving.outward(watched);
             let is_over = problem.len() > MOST_JOINED && outward::applies(problem);
             if is_over && ways.outward && work <= Effort::Default.work() {

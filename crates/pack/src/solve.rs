@@ -267,7 +267,7 @@ pub fn solve_watched(problem: &Problem, options: &Options, watch: &mut Watch<'_>
 /// From so many buffers on, the allocator comes before all rules, and these look at so many spans a buffer together: they
 /// take long, and are seldom better.
 const LARGE: usize = 20_000;
-const SPANS_EACH: u64 = 50;
+const SPANS_EACH: u64 = 20;
 
 /// What all rules together may look at.
 fn most_work(problem: &Problem, asked: &[Algorithm]) -> u64 {

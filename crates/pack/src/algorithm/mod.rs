@@ -79,12 +79,7 @@ impl Algorithm {
     #[must_use]
     pub fn named() -> Vec<Algorithm> {
         let mut named = Algorithm::all();
-        named.extend([
-            Algorithm::Outward,
-            Algorithm::Reordering,
-            Algorithm::Repair,
-            Algorithm::Search,
-        ]);
+        named.extend([Algorithm::Reordering, Algorithm::Repair, Algorithm::Search]);
         named
     }
 
