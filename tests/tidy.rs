@@ -79,6 +79,17 @@ fn the_changelog_knows_this_version() {
     assert!(knows_version(&changelog, env!("CARGO_PKG_VERSION")), "CHANGELOG.md: no entry");
 }
 
+#[test]
+fn every_crate_carries_its_licences() {
+    let crates = fs::read_dir(root().join("crates")).expect("the crates");
+    for folder in crates.map(|entry| entry.expect("a readable folder").path()) {
+        for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            let (found, whole) = (fs::read(folder.join(licence)), read(licence));
+            assert_eq!(found.ok(), Some(whole.into_bytes()), "{}: {licence}", folder.display());
+        }
+    }
+}
+
 // The files.
 
 fn read(path: &str) -> String {
