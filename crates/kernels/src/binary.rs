@@ -5,7 +5,7 @@
 //! already, which then has the output's shape, and compute the same bits.
 
 use crate::broadcast::Broadcast;
-use crate::element::{Bits, Number};
+use crate::element::{Bits, Number, level_for};
 use crate::simd::{Level, wide};
 
 /// A function of two numbers.
@@ -61,6 +61,7 @@ pub enum Side {
 }
 
 /// `y = function(a, b)`.
+#[inline(never)]
 pub fn binary<T: Number>(
     level: Level,
     function: Binary,
@@ -69,13 +70,14 @@ pub fn binary<T: Number>(
     y: &mut [T],
 ) {
     wide(
-        level,
+        level_for::<T>(level),
         #[inline(always)]
         || with(function, Apart { shape, a, b, y }),
     );
 }
 
 /// `y = function(y, other)`, or `function(other, y)` if `y` holds the right operand.
+#[inline(never)]
 pub fn binary_in_place<T: Number>(
     level: Level,
     function: Binary,
@@ -85,12 +87,12 @@ pub fn binary_in_place<T: Number>(
 ) {
     match side {
         Side::Left => wide(
-            level,
+            level_for::<T>(level),
             #[inline(always)]
             || with(function, OnLeft { shape, b: other, y }),
         ),
         Side::Right => wide(
-            level,
+            level_for::<T>(level),
             #[inline(always)]
             || with(function, OnRight { shape, a: other, y }),
         ),
@@ -98,6 +100,7 @@ pub fn binary_in_place<T: Number>(
 }
 
 /// `y = function(a, b)` on bits.
+#[inline(never)]
 pub fn bitwise<T: Bits>(
     level: Level,
     function: Bitwise,
@@ -106,13 +109,14 @@ pub fn bitwise<T: Bits>(
     y: &mut [T],
 ) {
     wide(
-        level,
+        level_for::<T>(level),
         #[inline(always)]
         || with_bits(function, Apart { shape, a, b, y }),
     );
 }
 
 /// `y = function(y, other)` on bits, or `function(other, y)` if `y` holds the right operand.
+#[inline(never)]
 pub fn bitwise_in_place<T: Bits>(
     level: Level,
     function: Bitwise,
@@ -122,12 +126,12 @@ pub fn bitwise_in_place<T: Bits>(
 ) {
     match side {
         Side::Left => wide(
-            level,
+            level_for::<T>(level),
             #[inline(always)]
             || with_bits(function, OnLeft { shape, b: other, y }),
         ),
         Side::Right => wide(
-            level,
+            level_for::<T>(level),
             #[inline(always)]
             || with_bits(function, OnRight { shape, a: other, y }),
         ),
@@ -135,7 +139,8 @@ pub fn bitwise_in_place<T: Bits>(
 }
 
 /// `y = 1` where the answer is yes, else 0.
-pub fn compare<T: Copy + PartialOrd>(
+#[inline(never)]
+pub fn compare<T: Number>(
     level: Level,
     question: Comparison,
     shape: &Broadcast<2>,
@@ -143,7 +148,7 @@ pub fn compare<T: Copy + PartialOrd>(
     y: &mut [u8],
 ) {
     wide(
-        level,
+        level_for::<T>(level),
         #[inline(always)]
         || with_comparison(question, Apart { shape, a, b, y }),
     );
@@ -170,6 +175,7 @@ impl Byte for i8 {
 }
 
 /// `y = 1` where the answer is yes for `y, other`, or for `other, y` if `y` holds the right operand.
+#[inline(never)]
 pub fn compare_in_place<T: Byte>(
     level: Level,
     question: Comparison,
@@ -179,12 +185,12 @@ pub fn compare_in_place<T: Byte>(
 ) {
     match side {
         Side::Left => wide(
-            level,
+            level_for::<T>(level),
             #[inline(always)]
             || with_comparison(question, OnLeft { shape, b: other, y }),
         ),
         Side::Right => wide(
-            level,
+            level_for::<T>(level),
             #[inline(always)]
             || with_comparison(question, OnRight { shape, a: other, y }),
         ),

@@ -9,6 +9,7 @@
 
 use crate::half::{Bf16, F16};
 use crate::math;
+use crate::simd::Level;
 
 /// A type whose elements lie in bytes, in the machine's order.
 pub trait Element: Copy {
@@ -32,6 +33,9 @@ pub trait Number: Element + PartialEq + PartialOrd {
     const HIGHEST: Self;
     /// Whether it has fractions.
     const IS_REAL: bool;
+    /// Whether loops over it are compiled for wider vectors too. Every copy takes room in each program: `f32`
+    /// and bytes have them, since large tensors are of these.
+    const HAS_WIDE_LOOPS: bool;
     /// The sum.
     #[must_use]
     fn add(self, other: Self) -> Self;
@@ -78,6 +82,12 @@ pub trait Number: Element + PartialEq + PartialOrd {
     fn to_f32(self) -> f32;
     /// The number next to `x`, as [`Number::from_f64`].
     fn from_f32(x: f32) -> Self;
+}
+
+/// The level at which loops over elements of a type run: that of the processor, if they are compiled for it.
+#[inline(always)]
+pub(crate) fn level_for<T: Number>(level: Level) -> Level {
+    if T::HAS_WIDE_LOOPS { level } else { Level::portable() }
 }
 
 /// A type with bits that are combined one by one.
@@ -206,6 +216,7 @@ macro_rules! integer_arithmetic {
         const LOWEST: Self = Self::MIN;
         const HIGHEST: Self = Self::MAX;
         const IS_REAL: bool = false;
+        const HAS_WIDE_LOOPS: bool = size_of::<Self>() == 1;
         #[inline(always)]
         fn add(self, other: Self) -> Self {
             self.wrapping_add(other)
@@ -352,13 +363,14 @@ macro_rules! bits {
 bits!(u8 u16 u32 u64 i8 i16 i32 i64);
 
 macro_rules! float_number {
-    ($type:ty, $fmod:path, $pow:path) => {
+    ($type:ty, $has_wide_loops:expr, $fmod:path, $pow:path) => {
         impl Number for $type {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
             const LOWEST: Self = <$type>::NEG_INFINITY;
             const HIGHEST: Self = <$type>::INFINITY;
             const IS_REAL: bool = true;
+            const HAS_WIDE_LOOPS: bool = $has_wide_loops;
             #[inline(always)]
             fn add(self, other: Self) -> Self {
                 self + other
@@ -434,8 +446,8 @@ macro_rules! float_number {
         }
     };
 }
-float_number!(f32, libm::fmodf, math::pow);
-float_number!(f64, libm::fmod, libm::pow);
+float_number!(f32, true, libm::fmodf, math::pow);
+float_number!(f64, false, libm::fmod, libm::pow);
 
 macro_rules! reals {
     ($type:ty: $($name:ident = $function:path),* $(,)?) => {
@@ -477,6 +489,7 @@ macro_rules! half_number {
             const LOWEST: Self = $type($infinity | 0x8000);
             const HIGHEST: Self = $type($infinity);
             const IS_REAL: bool = true;
+            const HAS_WIDE_LOOPS: bool = false;
             half_number!(@two $type: add sub mul div rem_truncated rem_floored pow);
             half_number!(@one $type Number: neg abs sign);
             #[inline(always)]

@@ -3,49 +3,37 @@
 //! The result has the type of the base. One exponent of 2 or 3 for all elements, as models have
 //! nearly always, becomes products; every other power costs what `libm` takes.
 
-use crate::binary::{Apart, Loop, OnLeft};
+use crate::binary::{Apart, Loop, OnLeft, OnRight};
 use crate::broadcast::Broadcast;
-use crate::element::Number;
+use crate::element::{Number, level_for};
 use crate::simd::{Level, wide};
 
 /// `y = a` to the power `b`.
+#[inline(never)]
 pub fn pow<T: Number, E: Number>(
     level: Level,
     shape: &Broadcast<2>,
     (a, b): (&[T], &[E]),
     y: &mut [T],
 ) {
-    let small = small_exponent(b);
-    wide(
-        level,
-        #[inline(always)]
-        || with(small, Apart { shape, a, b, y }),
-    );
+    raise(level, small_exponent(b), Apart { shape, a, b, y });
 }
 
 /// `y = y` to the power `b`.
+#[inline(never)]
 pub fn pow_in_place<T: Number, E: Number>(
     level: Level,
     shape: &Broadcast<2>,
     b: &[E],
     y: &mut [T],
 ) {
-    let small = small_exponent(b);
-    wide(
-        level,
-        #[inline(always)]
-        || with(small, OnLeft { shape, b, y }),
-    );
+    raise(level, small_exponent(b), OnLeft { shape, b, y });
 }
 
 /// `y = a` to the power `y`, of one type.
+#[inline(never)]
 pub fn pow_on_exponents<T: Number>(level: Level, shape: &Broadcast<2>, a: &[T], y: &mut [T]) {
-    let small = small_exponent(y);
-    wide(
-        level,
-        #[inline(always)]
-        || with(small, crate::binary::OnRight { shape, a, y }),
-    );
+    raise(level, small_exponent(y), OnRight { shape, a, y });
 }
 
 /// The exponents for which there are products.
@@ -67,13 +55,24 @@ fn small_exponent<E: Number>(exponents: &[E]) -> Option<Small> {
     }
 }
 
+/// Runs a loop with products, in vectors, or with powers, for which there are none.
 #[inline(always)]
-fn with<T: Number, E: Number>(small: Option<Small>, rows: impl Loop<T, E, T>) {
-    match small {
-        Some(Small::Two) => rows.run(|x: T, _| x.mul(x)),
-        Some(Small::Three) => rows.run(|x: T, _| x.mul(x).mul(x)),
-        None => rows.run(power),
-    }
+fn raise<T: Number, E: Number>(level: Level, small: Option<Small>, rows: impl Loop<T, E, T>) {
+    let Some(small) = small else { return rows.run(power) };
+    wide(
+        level_for::<T>(level),
+        #[inline(always)]
+        || match small {
+            Small::Two => rows.run(
+                #[inline(always)]
+                |x: T, _| x.mul(x),
+            ),
+            Small::Three => rows.run(
+                #[inline(always)]
+                |x: T, _| x.mul(x).mul(x),
+            ),
+        },
+    );
 }
 
 #[inline(always)]

@@ -4,10 +4,11 @@
 //! one of two loops runs. Where the innermost axis is reduced, each output folds runs of elements in
 //! sixteen lanes. Where it is kept, sixteen neighbouring outputs are folded at once, so that
 //! elements are read in runs there too. Folds go in blocks with a total for each, so that rounding errors
-//! stay small and the order is fixed.
+//! stay small and the order is fixed. Integers have no rounding errors, doubles have digits to spare, and tensors of either are
+//! small: a third, short loop folds them one by one.
 
 use crate::MAX_RANK;
-use crate::element::{Number, Real};
+use crate::element::{Number, Real, level_for};
 use crate::simd::{Level, wide};
 use crate::strided::contiguous_strides;
 use crate::sum::{LANES, join};
@@ -141,9 +142,10 @@ impl Reduce {
 }
 
 /// `y = x` reduced.
+#[inline(never)]
 pub fn reduce<T: Number>(level: Level, function: Reduction, shape: &Reduce, x: &[T], y: &mut [T]) {
     wide(
-        level,
+        level_for::<T>(level),
         #[inline(always)]
         || match function {
             Reduction::Sum => shape.fold(
@@ -221,6 +223,7 @@ pub fn reduce<T: Number>(level: Level, function: Reduction, shape: &Reduce, x: &
 }
 
 /// `y = x` reduced to what only real numbers have.
+#[inline(never)]
 pub fn reduce_real<T: Real>(
     level: Level,
     function: RealReduction,
@@ -229,7 +232,7 @@ pub fn reduce_real<T: Real>(
     y: &mut [T],
 ) {
     wide(
-        level,
+        level_for::<T>(level),
         #[inline(always)]
         || match function {
             RealReduction::L2 => {
@@ -288,7 +291,7 @@ const ROWS: usize = 64;
 impl Reduce {
     /// For each output: `end(fold of start and of(x, old), old)`, where `old` is what the output held.
     #[inline(always)]
-    fn fold<T: Copy>(
+    fn fold<T: Number>(
         &self,
         x: &[T],
         y: &mut [T],
@@ -298,11 +301,45 @@ impl Reduce {
         end: impl Fn(T, T) -> T,
     ) {
         assert_eq!((x.len(), y.len()), (self.input_len, self.output_len));
-        if self.inner_is_kept {
+        if !T::HAS_WIDE_LOOPS {
+            self.fold_each(x, y, start, of, join_two, end);
+        } else if self.inner_is_kept {
             self.fold_columns(x, y, start, of, join_two, end);
         } else {
             self.fold_rows(x, y, start, of, join_two, end);
         }
+    }
+
+    /// Each output folds its elements one after the other.
+    #[inline(always)]
+    fn fold_each<T: Copy>(
+        &self,
+        x: &[T],
+        y: &mut [T],
+        start: T,
+        of: impl Fn(T, T) -> T,
+        join_two: impl Fn(T, T) -> T,
+        end: impl Fn(T, T) -> T,
+    ) {
+        let (outputs, run) = if self.inner_is_kept { (self.inner, 1) } else { (1, self.inner) };
+        let mut rows = y.chunks_exact_mut(outputs.max(1));
+        self.kept.for_each(
+            #[inline(always)]
+            |first| {
+                for (y, first) in rows.next().into_iter().flatten().zip(first..) {
+                    let (old, mut total) = (*y, start);
+                    self.reduced.for_each(
+                        #[inline(always)]
+                        |place| {
+                            for x in &x[first + place..][..run] {
+                                total = join_two(total, of(*x, old));
+                            }
+                        },
+                    );
+                    *y = end(total, old);
+                }
+            },
+        );
     }
 
     /// The innermost axis is reduced: each output folds runs of elements.

@@ -2,7 +2,7 @@
 
 use crate::binary::Byte;
 use crate::broadcast::Broadcast;
-use crate::element::Number;
+use crate::element::{Number, level_for};
 use crate::simd::{Level, wide};
 
 /// `y = then` where `condition` is not 0, else `otherwise`; broadcast in this order.
@@ -112,7 +112,7 @@ pub fn select_on_condition<T: Byte>(
 pub fn clip<T: Number>(level: Level, (least, most): (T, T), x: &[T], y: &mut [T]) {
     assert_eq!(x.len(), y.len());
     wide(
-        level,
+        level_for::<T>(level),
         #[inline(always)]
         || {
             for (y, &x) in y.iter_mut().zip(x) {
@@ -125,7 +125,7 @@ pub fn clip<T: Number>(level: Level, (least, most): (T, T), x: &[T], y: &mut [T]
 /// [`clip`] with `x` in `y` already.
 pub fn clip_in_place<T: Number>(level: Level, (least, most): (T, T), y: &mut [T]) {
     wide(
-        level,
+        level_for::<T>(level),
         #[inline(always)]
         || {
             for y in y {
@@ -147,7 +147,7 @@ fn clipped<T: Number>(x: T, least: T, most: T) -> T {
 pub fn divide_by_count<T: Number>(level: Level, count: usize, y: &mut [T]) {
     let count = T::from_f64(count as f64);
     wide(
-        level,
+        level_for::<T>(level),
         #[inline(always)]
         || {
             for y in y {

@@ -4,7 +4,7 @@
 //! vectorise where the function allows. Both go through the same function of one element, so that
 //! they agree bit for bit.
 
-use crate::element::{Bits, Element, Number, Real};
+use crate::element::{Bits, Element, Number, Real, level_for};
 use crate::simd::{Level, wide, widest};
 
 /// A function of one real number.
@@ -117,38 +117,42 @@ pub enum Test {
 }
 
 /// `y[i] = function(x[i])`. Lengths are equal.
+#[inline(never)]
 pub fn unary<T: Real>(level: Level, function: Unary, x: &[T], y: &mut [T]) {
     assert_eq!(x.len(), y.len());
     widest(
-        level,
+        level_for::<T>(level),
         #[inline(always)]
         || with(function, Apart { x, y }),
     );
 }
 
 /// `y[i] = function(y[i])`.
+#[inline(never)]
 pub fn unary_in_place<T: Real>(level: Level, function: Unary, y: &mut [T]) {
     widest(
-        level,
+        level_for::<T>(level),
         #[inline(always)]
         || with(function, InPlace { y }),
     );
 }
 
 /// `y[i] = function(x[i])` of integers. Lengths are equal.
+#[inline(never)]
 pub fn unary_integer<T: Bits>(level: Level, function: UnaryInteger, x: &[T], y: &mut [T]) {
     assert_eq!(x.len(), y.len());
     wide(
-        level,
+        level_for::<T>(level),
         #[inline(always)]
         || with_integer(function, Apart { x, y }),
     );
 }
 
 /// `y[i] = function(y[i])` of integers.
+#[inline(never)]
 pub fn unary_integer_in_place<T: Bits>(level: Level, function: UnaryInteger, y: &mut [T]) {
     wide(
-        level,
+        level_for::<T>(level),
         #[inline(always)]
         || with_integer(function, InPlace { y }),
     );

@@ -63,14 +63,13 @@ impl Built {
         writes: usize,
         kernel: impl Fn(&mut Io<'_>) -> Done + Send + Sync + 'static,
     ) -> Self {
+        Built::of(reads, writes, Box::new(kernel))
+    }
+
+    /// The same for every kernel: there are hundreds of types of them.
+    fn of(reads: usize, writes: usize, kernel: Kernel) -> Self {
         let (reads, writes) = ((0..reads).map(Some).collect(), (0..writes).collect());
-        Built::calls(vec![Call {
-            reads,
-            writes,
-            joins: None,
-            is_branch: false,
-            kernel: Box::new(kernel),
-        }])
+        Built::calls(vec![Call { reads, writes, joins: None, is_branch: false, kernel }])
     }
 
     /// These calls.

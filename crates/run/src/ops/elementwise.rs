@@ -256,15 +256,15 @@ fn power(at: &At<'_>) -> Result<Built, Lack> {
     }
     let count = at.dims(1)?.iter().product();
     let mixed = match (dtype, exponents) {
-        (Dtype::F32, Dtype::I64) => mixed_power::<f32, i64>,
-        (Dtype::F32, Dtype::I32) => mixed_power::<f32, i32>,
-        (Dtype::F32, Dtype::F64) => mixed_power::<f32, f64>,
-        (Dtype::F64, Dtype::I64) => mixed_power::<f64, i64>,
-        (Dtype::F64, Dtype::F32) => mixed_power::<f64, f32>,
+        (Dtype::F32, Dtype::I64) => converted_power::<f32, i64>,
+        (Dtype::F32, Dtype::I32) => converted_power::<f32, i32>,
+        (Dtype::F32, Dtype::F64) => converted_power::<f32, f64>,
+        (Dtype::F64, Dtype::I64) => converted_power::<f64, i64>,
+        (Dtype::F64, Dtype::F32) => converted_power::<f64, f32>,
         (Dtype::I64, Dtype::F32) => mixed_power::<i64, f32>,
         (Dtype::I32, Dtype::F32) => mixed_power::<i32, f32>,
-        (Dtype::I64, Dtype::I32) => mixed_power::<i64, i32>,
-        (Dtype::I32, Dtype::I64) => mixed_power::<i32, i64>,
+        (Dtype::I64, Dtype::I32) => converted_power::<i64, i32>,
+        (Dtype::I32, Dtype::I64) => converted_power::<i32, i64>,
         (dtype, exponents) => {
             return Err(format!("no kernel for {dtype} to the power of {exponents}"));
         }
@@ -272,7 +272,29 @@ fn power(at: &At<'_>) -> Result<Built, Lack> {
     Ok(mixed(level, shape, count))
 }
 
-/// Exponents of another type. Where the output takes their place, they are copied beside it first.
+/// Exponents that are converted to the type of the bases first, beside the output.
+fn converted_power<T: Plain + Number, E: Plain + Number>(
+    level: Level,
+    shape: Broadcast<2>,
+    count: usize,
+) -> Built {
+    let built = Built::one(2, 1, move |io| {
+        let exponents = io.scratch::<T>();
+        let given: &[E] = if io.is_in_place(1) { elements(io.write_bytes(0)) } else { io.read(1) };
+        for (exponent, given) in exponents.iter_mut().zip(given) {
+            *exponent = T::from_f64(given.to_f64());
+        }
+        if io.is_in_place(0) {
+            pow::pow_in_place(level, &shape, exponents, io.write::<T>(0));
+        } else {
+            pow::pow(level, &shape, (io.read(0), exponents), io.write::<T>(0));
+        }
+        Ok(())
+    });
+    built.with_scratch::<T>(count)
+}
+
+/// Integers to the power of fractions. Where the output takes the place of these, they are copied beside it first.
 fn mixed_power<T: Plain + Number, E: Plain + Number>(
     level: Level,
     shape: Broadcast<2>,
