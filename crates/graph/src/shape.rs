@@ -66,12 +66,16 @@ impl Shape {
     /// The largest that every dim can be, if all have a limit.
     #[must_use]
     pub fn limit(&self) -> Option<Vec<u64>> {
-        let dims = self.0.iter().map(|dim| match dim {
+        self.limits().collect()
+    }
+
+    /// The largest that each dim can be, if it has a limit.
+    fn limits(&self) -> impl Iterator<Item = Option<u64>> + Clone {
+        self.0.iter().map(|dim| match dim {
             Dim::Known(dim) | Dim::AtMost(dim) => Some(*dim),
             Dim::Follows(expr) => expr.most(),
             Dim::Unknown => None,
-        });
-        dims.collect()
+        })
     }
 
     /// How many elements there are, or can be at most.
@@ -83,10 +87,10 @@ impl Shape {
             // Of the product that is less than of the dims, which are not largest together.
             return count.most().map_or(Elements::TooMany, Elements::Known);
         }
-        match self.limit() {
-            None => Elements::Unknown,
-            Some(dims) => product(&dims).map_or(Elements::TooMany, Elements::Known),
+        if self.limits().any(|limit| limit.is_none()) {
+            return Elements::Unknown;
         }
+        product_of(self.limits().flatten()).map_or(Elements::TooMany, Elements::Known)
     }
 }
 
@@ -104,10 +108,14 @@ pub enum Elements {
 /// The product of dims; a dim of 0 makes it 0, however large the others are.
 #[must_use]
 pub fn product(dims: &[u64]) -> Option<u64> {
-    if dims.contains(&0) {
+    product_of(dims.iter().copied())
+}
+
+fn product_of(mut dims: impl Iterator<Item = u64> + Clone) -> Option<u64> {
+    if dims.clone().any(|dim| dim == 0) {
         return Some(0);
     }
-    dims.iter().try_fold(1u64, |product, dim| product.checked_mul(*dim))
+    dims.try_fold(1, u64::checked_mul)
 }
 
 impl From<&[u64]> for Shape {

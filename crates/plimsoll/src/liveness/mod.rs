@@ -92,14 +92,32 @@ pub(crate) fn liveness(
     };
     liveness.live_spans.clear();
     liveness.bytes.clear();
-    let Buffers { found, uses, .. } = buffers;
-    fill_uses(validated, assignments, options, found, uses);
+    fill_uses(validated, assignments, options, &mut buffers.found, &mut buffers.uses);
+    let is_large = buffers.found.len() > MOST_KEPT;
+    if is_large {
+        buffers.found = Vec::new();
+    }
+    fill_liveness(validated, &buffers.uses, &mut liveness);
+    if is_large {
+        buffers.uses = CompressedRows::new();
+    }
+    liveness
+}
+
+/// How many uses memory is kept for until the next program: that of larger ones is needed elsewhere.
+const MOST_KEPT: usize = 1 << 14;
+
+fn fill_liveness(
+    validated: &ValidatedProgram<'_>,
+    uses: &CompressedRows<Use>,
+    liveness: &mut Liveness,
+) {
     if validated.order.is_some() {
         for uses in uses.iter() {
             liveness.live_spans.push(unordered(uses));
             liveness.bytes.push([]);
         }
-        return liveness;
+        return;
     }
     for uses in uses.iter() {
         if are_alike(uses) {
@@ -116,7 +134,6 @@ pub(crate) fn liveness(
             .map(|(class, born)| LiveBytes { live: live(&class, uses, born), spans: class.spans });
         liveness.bytes.push(bytes);
     }
-    liveness
 }
 
 /// Whether all uses are of the same bytes, all of which are used: one class. What is kept is needed from

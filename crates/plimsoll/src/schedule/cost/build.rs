@@ -6,7 +6,7 @@ use plimsoll_pack::Span;
 use plimsoll_pack::dense::CompressedRows;
 
 use super::{
-    CostModel, Group, GroupId, MOST_COMPARED, Overlay, Piece, PieceId, Step, Takeover, Touch,
+    CostModel, Group, GroupId, MOST_COMPARED, Overlay, Piece, PieceId, Touch, Step, Takeover,
 };
 use crate::align::common_divisor;
 use crate::assignment::Assignment;
@@ -81,8 +81,8 @@ struct Builder<'a, 'p> {
     align: u64,
     is_bound: bool,
     model: CostModel,
-    /// By step, the pieces that it touches.
-    touches: Vec<BTreeMap<PieceId, Touch>>,
+    /// By step, the pieces that it touches, in the order in which they are made: sorted.
+    touches: Vec<Vec<Touch>>,
     /// By root, its pieces with their bytes.
     pieces: Vec<Vec<(PieceId, Vec<Span>)>>,
     uses: CompressedRows<Use>,
@@ -96,7 +96,7 @@ impl<'a, 'p> Builder<'a, 'p> {
             align,
             is_bound,
             model: CostModel { is_bound: true, ..CostModel::default() },
-            touches: vec![BTreeMap::new(); validated.steps()],
+            touches: vec![Vec::new(); validated.steps()],
             pieces: vec![Vec::new(); validated.values.len()],
             uses: uses(validated, assignments, options),
         }
@@ -124,11 +124,11 @@ impl<'a, 'p> Builder<'a, 'p> {
             let before = &self.source.before[step.index()];
             group.before.extend(before.iter().map(|s| group_of[s.index()]));
             let scratch = validated.scratch[step.index()].map_or(0, |scratch| scratch.bytes);
-            let touches = std::mem::take(&mut self.touches[step.index()]).into_values();
+            let touches = std::mem::take(&mut self.touches[step.index()]);
             add_exactly(
                 &mut group.steps,
                 Step {
-                    touches: touches.collect(),
+                    touches: shrunk(touches),
                     takeovers,
                     scratch: scratch.next_multiple_of(self.align),
                 },
@@ -168,7 +168,7 @@ impl<'a, 'p> Builder<'a, 'p> {
             self.model.pieces.push(Piece { bytes, ..Piece::default() });
             self.pieces[root.index()].push((piece, class.spans.clone()));
             let touch = Touch { piece, early, late, first: true, last: true };
-            self.touches[step.index()].insert(piece, touch);
+            self.touches[step.index()].push(touch);
         }
     }
 
@@ -189,10 +189,16 @@ impl<'a, 'p> Builder<'a, 'p> {
         add_exactly(&mut self.pieces[root.index()], (piece, class.spans.clone()));
         for touch in uses.iter().filter_map(Use::touch) {
             for (step, early, late) in phases(&touch) {
-                let new = Touch { piece, early, late, first: true, last: true };
-                let known = self.touches[step.index()].entry(piece).or_insert(new);
-                known.early |= early;
-                known.late |= late;
+                let touches = &mut self.touches[step.index()];
+                match touches.last_mut().filter(|known| known.piece == piece) {
+                    Some(known) => {
+                        known.early |= early;
+                        known.late |= late;
+                    }
+                    None => {
+                        touches.push(Touch { piece, early, late, first: true, last: true })
+                    }
+                }
             }
         }
     }
@@ -248,7 +254,9 @@ impl<'a, 'p> Builder<'a, 'p> {
         let bytes = validated.values[output.index()].bytes;
         let span = Span::new(into.offset, into.offset + bytes);
         let made = Span::new(from.offset, from.offset + bytes);
-        let is_touched = |piece: PieceId| self.touches[step.index()].contains_key(&piece);
+        let touches = &self.touches[step.index()];
+        let is_touched =
+            |piece: PieceId| touches.binary_search_by_key(&piece, |touch| touch.piece).is_ok();
         let in_the_way = |one: &Use| {
             let Some(touch) = one.touch().filter(|touch| touch.span.meets(span)) else {
                 return false;
