@@ -4,7 +4,7 @@
 #     cargo build --release && tools/size.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
-most=12000000
+most=8000000
 bytes=$(stat -c %s "${CARGO_TARGET_DIR:-target}/release/plimsoll")
 echo "target/release/plimsoll has $bytes bytes, at most $most"
 [[ $bytes -le $most ]]

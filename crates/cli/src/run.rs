@@ -452,7 +452,7 @@ fn profile(calls: &[TimedCall]) -> Profile {
         by_op.into_iter().map(|(op, (count, taken))| (op.to_owned(), count, taken)).collect();
     ops.sort_by(|a, b| b.2.cmp(&a.2).then_with(|| a.0.cmp(&b.0)));
     let total = nodes.iter().map(|(.., taken)| *taken).sum();
-    nodes.sort_by_key(|(.., taken)| std::cmp::Reverse(*taken));
+    nodes.sort_by_cached_key(|(.., taken)| std::cmp::Reverse(*taken));
     nodes.truncate(MOST_NODES);
     Profile { total, ops, nodes }
 }

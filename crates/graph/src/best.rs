@@ -77,7 +77,7 @@ pub fn best_watched(
         joined.push(Joined::unchanged(&graph, moved));
     }
     // On a tie the first is taken: the one that moves least.
-    joined.sort_by_key(|one| one.moved);
+    joined.sort_by_cached_key(|one| one.moved);
     let (winner, ordering, plan) =
         if let Some((winner, plan)) = by_rules(&mut joined, options, tries) {
             (winner, None, Some(plan))

@@ -162,7 +162,7 @@ fn all_candidates(graph: &Graph, kernels: &Kernels) -> Vec<Candidate> {
     let (rules, viewing) = (Rules::of(graph, kernels), kernels.viewing(graph));
     let nodes = graph.node_ids().filter(|node| viewing[node.index()]);
     let mut candidates: Vec<Candidate> = nodes.filter_map(|node| rules.candidate(node)).collect();
-    candidates.sort_by_key(|candidate| (std::cmp::Reverse(candidate.bytes), candidate.node));
+    candidates.sort_by_cached_key(|candidate| (std::cmp::Reverse(candidate.bytes), candidate.node));
     candidates
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn heaviest_clique(problem: &Problem, weights: &[u64]) -> Vec<BufferI
     }
     // The heaviest first: it has the lowest number here.
     let mut ids: Vec<BufferId> = problem.ids().collect();
-    ids.sort_by_key(|id| (std::cmp::Reverse(weights[id.index()]), *id));
+    ids.sort_by_cached_key(|id| (std::cmp::Reverse(weights[id.index()]), *id));
     let weights = ids.iter().map(|id| weights[id.index()]).collect();
     let mut search = Search { pairs: Pairs::new(problem, &ids), weights, ..Search::default() };
     let all = Bits::all(ids.len());

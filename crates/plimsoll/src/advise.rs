@@ -187,7 +187,7 @@ pub fn advise(program: &dyn Program, request: &PlanRequest) -> Result<Vec<PlanAd
     changes.extend(PlanChange::second_bank(&request.options, before.arena_bytes()));
     let mut advice: Vec<PlanAdvice> =
         changes.into_iter().filter_map(|change| taken(program, request, &before, change)).collect();
-    advice.sort_by_key(|one| {
+    advice.sort_by_cached_key(|one| {
         let moves = matches!(one.change, PlanChange::SecondBank(_));
         (moves, std::cmp::Reverse(one.saved_bytes), one.change.rank())
     });

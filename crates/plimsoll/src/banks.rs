@@ -245,7 +245,7 @@ impl Filling<'_, '_, '_> {
         let size = |request: &usize| self.requests[*request].buffer.size;
         let alive = |request: &usize| self.requests[*request].buffer.life.meets(moment);
         let mut alive: Vec<usize> = inside.iter().copied().filter(alive).collect();
-        alive.sort_by_key(|request| (std::cmp::Reverse(size(request)), *request));
+        alive.sort_by_cached_key(|request| (std::cmp::Reverse(size(request)), *request));
         let mut freed = 0;
         let enough = |request: &usize| {
             let more = freed < bytes;

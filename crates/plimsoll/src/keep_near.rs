@@ -102,7 +102,7 @@ impl<'a> Keeping<'a> {
         };
         let mut group: Vec<usize> = (0..self.wanted.len()).filter(can_stay).collect();
         // What lives at about the same time is tried together.
-        group.sort_by_key(|index| (self.problem.buffers()[*index].life.start, *index));
+        group.sort_by_cached_key(|index| (self.problem.buffers()[*index].life.start, *index));
         self.keep(&group);
         self.best
     }

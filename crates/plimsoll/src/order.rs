@@ -201,14 +201,14 @@ const SETTLED: u64 = 20_000_000;
 pub fn smallest(contenders: &[Contender<'_>], pulse: &mut Pulse<'_>) -> Option<(usize, Plan)> {
     let first = if contenders.len() == 1 { SETTLED } else { COMPARED };
     let mut promising: Vec<usize> = (0..contenders.len()).collect();
-    promising.sort_by_key(|index| (contenders[*index].estimate, *index));
+    promising.sort_by_cached_key(|index| (contenders[*index].estimate, *index));
     let mut plans: Vec<(usize, Plan)> = Vec::new();
     for index in promising {
         let best = plans.iter().min_by_key(|(at, plan)| (plan.arena_bytes(), *at));
         let plan = contenders[index].plan(first, wanted(index, best), pulse);
         plans.extend(plan.map(|plan| (index, plan)));
     }
-    plans.sort_by_key(|(index, plan)| (plan.arena_bytes(), *index));
+    plans.sort_by_cached_key(|(index, plan)| (plan.arena_bytes(), *index));
     let mut best: Option<(usize, Plan)> = None;
     for (index, plan) in plans {
         let below = wanted(index, best.as_ref());

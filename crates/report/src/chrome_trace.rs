@@ -23,7 +23,7 @@ pub fn write_chrome_trace(program: &dyn Program, plan: &VerifiedPlan) -> String 
     trace.scratch();
     trace.loads();
     trace.levels();
-    trace.events.sort_by_key(|event| (event.at, event.rank));
+    trace.events.sort_by_cached_key(|event| (event.at, event.rank));
     let lines: Vec<String> = trace.events.iter().map(|event| event.json.to_string()).collect();
     format!("[\n{}\n]\n", lines.join(",\n"))
 }

@@ -153,7 +153,7 @@ impl Frontier {
         }
         self.points.retain(|other| other.arena_bytes < arena || other.multiply_adds < arithmetic);
         self.points.push(point);
-        self.points.sort_by_key(|point| std::cmp::Reverse(cost(point)));
+        self.points.sort_by_cached_key(|point| std::cmp::Reverse(cost(point)));
     }
 
     /// The point with the least arithmetic that fits, if one does.

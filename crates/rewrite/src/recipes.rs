@@ -101,7 +101,7 @@ fn expansions(along: &Along<'_>) -> Vec<Vec<usize>> {
             made = next;
         }
     }
-    found.sort_by_key(|(width, nodes)| (std::cmp::Reverse(*width), nodes[0]));
+    found.sort_by_cached_key(|(width, nodes)| (std::cmp::Reverse(*width), nodes[0]));
     found.into_iter().map(|(_, nodes)| nodes).take(MOST_EXPANSIONS).collect()
 }
 
@@ -126,7 +126,7 @@ fn restarts(along: &Along<'_>) -> Vec<Restart> {
             found.push((along.bytes(made), restart));
         }
     }
-    found.sort_by_key(|(bytes, restart)| (std::cmp::Reverse(*bytes), restart.late));
+    found.sort_by_cached_key(|(bytes, restart)| (std::cmp::Reverse(*bytes), restart.late));
     found.into_iter().map(|(_, restart)| restart).take(3).collect()
 }
 
@@ -159,7 +159,7 @@ pub(crate) fn ancestors(along: &Along<'_>, node: usize) -> Option<Vec<usize>> {
         }
         at += 1;
     }
-    nodes.sort_by_key(|node| along.order.iter().position(|other| other == node));
+    nodes.sort_by_cached_key(|node| along.order.iter().position(|other| other == node));
     Some(nodes)
 }
 

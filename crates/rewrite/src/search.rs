@@ -138,7 +138,7 @@ impl Searched<'_> {
             let restarted = late.filter(|restart| !restart.nodes.iter().any(is_within));
             let mut restarted: Vec<usize> =
                 restarted.flat_map(|restart| restart.nodes.clone()).collect();
-            restarted.sort_by_key(|node| order.iter().position(|other| other == node));
+            restarted.sort_by_cached_key(|node| order.iter().position(|other| other == node));
             restarted.dedup();
             Segment { nodes: order[*from..*to].to_vec(), steps: *steps, restarted }
         };

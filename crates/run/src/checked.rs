@@ -223,7 +223,7 @@ fn dead_after(session: &Session<'_>) -> Vec<Vec<Range<usize>>> {
 
 /// Ranges in order, none touching another.
 fn united(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    ranges.sort_by_key(|range| range.start);
+    ranges.sort_by_cached_key(|range| range.start);
     let mut united: Vec<Range<usize>> = Vec::new();
     for range in ranges {
         match united.last_mut() {

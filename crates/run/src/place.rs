@@ -58,7 +58,7 @@ pub(crate) fn operands(
             write.range.end = write.range.end.max(range.end);
         }
     }
-    writes.sort_by_key(|write| (write.range.start, write.range.end));
+    writes.sort_by_cached_key(|write| (write.range.start, write.range.end));
     if writes.windows(2).any(|pair| pair[0].range.end > pair[1].range.start) {
         return Err("two of its results are the same bytes".to_owned());
     }

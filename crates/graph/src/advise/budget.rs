@@ -72,7 +72,7 @@ pub fn fit(
         for _ in 0..MOST_ACTIONS {
             let grow = |set: &Reached| grown(set, variants, keep_result, watch);
             sets = sets.iter().flat_map(grow).collect();
-            sets.sort_by_key(|set| (set.settled.arena_bytes(), set.rank()));
+            sets.sort_by_cached_key(|set| (set.settled.arena_bytes(), set.rank()));
             let fitting = sets.iter().filter(|set| set.settled.arena_bytes() <= budget);
             if let Some(found) = fitting.min_by_key(|set| (set.rank(), set.settled.arena_bytes())) {
                 let needed = needed(settled, found, variants, budget);

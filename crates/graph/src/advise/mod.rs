@@ -89,7 +89,7 @@ pub fn advise(settled: &PlannedGraph, variants: &[Variant], watch: &mut Watch<'_
     // A second bank does not save anything: it takes it elsewhere.
     let moves = |action: &Action| matches!(action, Action::Plan(PlanChange::SecondBank(_)));
     let key = |a: &Advice| (moves(&a.action), std::cmp::Reverse(a.saved_bytes), a.action.rank());
-    advice.sort_by_key(key);
+    advice.sort_by_cached_key(key);
     without_twins(advice)
 }
 
@@ -125,7 +125,7 @@ fn promising(
             ranked.push((arena, action.rank(), action));
         }
     }
-    ranked.sort_by_key(|(arena, rank, _)| (*arena, *rank));
+    ranked.sort_by_cached_key(|(arena, rank, _)| (*arena, *rank));
     ranked.into_iter().map(|(_, _, action)| action).collect()
 }
 

@@ -42,7 +42,7 @@ pub(super) fn segments(graph: &Graph, order: &[NodeId], at: usize) -> Vec<Segmen
             segments.extend(segment(graph, &readers, &order[from..=to]));
         }
     }
-    segments.sort_by_key(|s| (std::cmp::Reverse(s.inside_bytes), s.nodes.len()));
+    segments.sort_by_cached_key(|s| (std::cmp::Reverse(s.inside_bytes), s.nodes.len()));
     segments
 }
 

@@ -188,7 +188,7 @@ impl Search<'_, '_> {
         self.all(&alternatives, &layouts, &mut Vec::new());
         if candidates.iter().any(Candidate::makes_views) {
             // A concat of views of rows is one itself, if these are taken first.
-            alternatives.sort_by_key(|choices| choices.first().map(Choice::node));
+            alternatives.sort_by_cached_key(|choices| choices.first().map(Choice::node));
             self.all(&alternatives, &layouts, &mut Vec::new());
         }
         true
@@ -197,7 +197,7 @@ impl Search<'_, '_> {
     fn run(&mut self, candidates: &[Candidate]) {
         if candidates.iter().any(Candidate::makes_views) {
             let mut in_order: Vec<&Candidate> = candidates.iter().collect();
-            in_order.sort_by_key(|candidate| candidate.node);
+            in_order.sort_by_cached_key(|candidate| candidate.node);
             let choices = self.alike(in_order, Inputs::All, RowsOf::All);
             self.consider(choices, false);
         }

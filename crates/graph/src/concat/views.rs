@@ -77,7 +77,7 @@ pub(super) fn outlasting(
         let root = output(choice).map(|value| aliases.resolve(value).root);
         std::cmp::Reverse(root.and_then(|root| graph.value(root).native_size().known()))
     };
-    copyable.sort_by_key(whole);
+    copyable.sort_by_cached_key(whole);
     copyable
 }
 

@@ -242,7 +242,7 @@ impl Fusing<'_> {
             step.nodes.iter().for_each(|node| within[*node].push(index));
         }
         let mut nodes: Vec<usize> = (0..self.model.body.nodes.len()).collect();
-        nodes.sort_by_key(|node| std::cmp::Reverse(self.wiring.place(*node)));
+        nodes.sort_by_cached_key(|node| std::cmp::Reverse(self.wiring.place(*node)));
         let mut own = vec![true; nodes.len()];
         for node in nodes {
             let is_last = |step: &usize| fused[*step].nodes.last() == Some(&node);

@@ -132,7 +132,7 @@ impl<'a> Orderer<'a> {
             reads.extend(outside);
         }
         // Each tensor once, so that what bodies read does not multiply from level to level.
-        reads.sort_by_key(|read| read.tensor);
+        reads.sort_by_cached_key(|read| read.tensor);
         reads.dedup_by_key(|read| read.tensor);
         Ok((reads, orders))
     }

@@ -56,7 +56,7 @@ pub fn check_at_most(problem: &Problem, claim: &Claim, most: usize) -> Vec<Viola
         by_first.insert((piece.span.lo, i));
         stabbed.insert(covers, i);
     }
-    violations.sort();
+    violations.sort_unstable();
     violations
 }
 

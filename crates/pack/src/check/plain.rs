@@ -20,7 +20,7 @@ pub fn check_plain(problem: &Problem, claim: &Claim) -> Vec<Violation> {
             }
         }
     }
-    violations.sort();
+    violations.sort_unstable();
     violations
 }
 

@@ -212,7 +212,7 @@ fn cells(problem: &Problem, sweep: &Sweep, unit: u64) -> Option<(Vec<Vec<Cell>>,
 fn kept_apart(problem: &Problem) -> Option<Vec<Vec<BufferId>>> {
     let Some(conflicts) = problem.conflicts() else { return Some(Vec::new()) };
     let mut by_size: Vec<BufferId> = problem.ids().collect();
-    by_size.sort_by_key(|id| (std::cmp::Reverse(problem.buffer(*id).size), *id));
+    by_size.sort_by_cached_key(|id| (std::cmp::Reverse(problem.buffer(*id).size), *id));
     let mut covered = BitMatrix::new(problem.len(), problem.len());
     let (mut sets, mut total) = (Vec::new(), 0);
     let is_whole = |id: BufferId| problem.buffer(id).gaps.is_empty();

@@ -91,7 +91,7 @@ fn suspects(problem: &Problem, capacity: u64) -> Vec<BufferId> {
         suspects.retain(in_use);
         if suspects.iter().all(|id| problem.buffer(*id).gaps.is_empty()) {
             // Without the smallest of these the others keep to the capacity.
-            suspects.sort_by_key(|id| (Reverse(size(id)), *id));
+            suspects.sort_by_cached_key(|id| (Reverse(size(id)), *id));
             let mut sum = 0;
             let enough = |id: &BufferId| {
                 let more = sum <= capacity;
@@ -101,7 +101,7 @@ fn suspects(problem: &Problem, capacity: u64) -> Vec<BufferId> {
             suspects = suspects.into_iter().take_while(enough).collect();
         }
     }
-    suspects.sort_by_key(|id| (problem.buffer(*id).life.start, *id));
+    suspects.sort_by_cached_key(|id| (problem.buffer(*id).life.start, *id));
     suspects
 }
 

@@ -73,7 +73,7 @@ impl Account {
 #[must_use]
 pub fn account(program: &dyn Program, plan: &Plan, point: Point) -> Account {
     let mut taken = taken(program, plan, point);
-    taken.sort_by_key(|taken| (taken.piece.bank, taken.piece.span.lo, taken.piece.span.hi));
+    taken.sort_by_cached_key(|taken| (taken.piece.bank, taken.piece.span.lo, taken.piece.span.hi));
     let mut pieces = Vec::new();
     let mut taken = taken.into_iter().peekable();
     for (index, bank) in plan.banks.iter().enumerate() {
@@ -182,7 +182,7 @@ fn needed(program: &dyn Program, plan: &Plan, point: Point) -> Vec<Vec<Needed>> 
     let born = |value: ValueId| plan.derivation.members[value.index()].map(|m| m.live.start);
     for values in &mut needed {
         // Of two that take each other over in this step the larger speaks, then the newer.
-        values.sort_by_key(|n| std::cmp::Reverse((n.bytes.len(), born(n.value), n.value)));
+        values.sort_by_cached_key(|n| std::cmp::Reverse((n.bytes.len(), born(n.value), n.value)));
     }
     needed
 }
@@ -205,7 +205,7 @@ fn parts(window: Span, needed: &[Needed], head: ValueId) -> Vec<(Span, What)> {
         paint(&mut painted, value.slot.and(window), What::Guard(value.value));
     }
     paint(&mut painted, window, What::Between(head));
-    painted.sort_by_key(|(span, _)| span.lo);
+    painted.sort_by_cached_key(|(span, _)| span.lo);
     painted
 }
 
@@ -213,7 +213,7 @@ fn parts(window: Span, needed: &[Needed], head: ValueId) -> Vec<(Span, What)> {
 fn paint(painted: &mut Vec<(Span, What)>, span: Span, what: What) {
     let mut met: Vec<Span> = painted.iter().map(|(span, _)| *span).collect();
     met.retain(|other| other.meets(span));
-    met.sort_by_key(|other| other.lo);
+    met.sort_by_cached_key(|other| other.lo);
     let mut from = span.lo;
     for other in met.into_iter().chain([Span::new(span.hi, span.hi)]) {
         if from < other.lo {

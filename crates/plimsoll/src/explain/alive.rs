@@ -75,7 +75,7 @@ pub fn alive(program: &dyn Program, plan: &Plan, account: &Account) -> Vec<Alive
             views: views[value.index()].clone(),
         })
         .collect();
-    alive.sort_by_key(|alive| (std::cmp::Reverse(alive.bytes), alive.value));
+    alive.sort_by_cached_key(|alive| (std::cmp::Reverse(alive.bytes), alive.value));
     alive
 }
 

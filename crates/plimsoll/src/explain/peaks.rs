@@ -32,7 +32,7 @@ pub fn peaks(plan: &Plan, most: usize) -> Vec<Peak> {
     };
     let sweep = Sweep::new(&problem);
     let mut maxima = local_maxima(sweep.load());
-    maxima.sort_by_key(|section| (Reverse(sweep.load()[*section]), *section));
+    maxima.sort_by_cached_key(|section| (Reverse(sweep.load()[*section]), *section));
     let mut peaks: Vec<Peak> = Vec::new();
     let mut known: Vec<Vec<bool>> = Vec::new();
     for section in maxima {

@@ -80,7 +80,7 @@ pub(crate) fn bound_by_cuts(
 ) -> u64 {
     let alive = model.alive(order);
     let mut places: Vec<usize> = (0..order.len()).collect();
-    places.sort_by_key(|place| (Reverse(alive[*place]), *place));
+    places.sort_by_cached_key(|place| (Reverse(alive[*place]), *place));
     for place in places {
         if alive[place] <= bound || !work.is_left() {
             break;

@@ -162,7 +162,7 @@ impl<'a> State<'a> {
     fn keep_what_fits(&mut self) {
         let mut dropped: Vec<usize> =
             (0..self.leaves.len()).filter(|at| self.leaves[*at]).collect();
-        dropped.sort_by_key(|at| (std::cmp::Reverse(self.choices.gaps[*at].back), *at));
+        dropped.sort_by_cached_key(|at| (std::cmp::Reverse(self.choices.gaps[*at].back), *at));
         for at in dropped {
             let gap = self.choices.gaps[at];
             let has_room = |load: &u64| load + gap.size <= self.choices.capacity;
@@ -179,7 +179,7 @@ impl<'a> State<'a> {
         }
         let mut cost = self.cost();
         let mut order: Vec<usize> = (0..self.leaves.len()).filter(|at| self.leaves[*at]).collect();
-        order.sort_by_key(|at| (std::cmp::Reverse(self.choices.gaps[*at].back), *at));
+        order.sort_by_cached_key(|at| (std::cmp::Reverse(self.choices.gaps[*at].back), *at));
         for at in order.into_iter().take(EXCHANGES) {
             if !self.leaves[at] {
                 continue;

@@ -70,7 +70,7 @@ impl PeakDiff {
             Some(Named { name: at.name.clone(), change })
         });
         let mut resized: Vec<Named<u64>> = resized.collect();
-        resized.sort_by_key(|of| Reverse(of.change.before.abs_diff(of.change.after)));
+        resized.sort_by_cached_key(|of| Reverse(of.change.before.abs_diff(of.change.after)));
         PeakDiff {
             resized,
             entered: is.into_iter().filter(|at| !had.contains_key(&key(at))).collect(),
@@ -147,7 +147,7 @@ impl<'a> Load<'a> {
         for tenants in &self.buffers {
             let mut there: Vec<&Tenant<'_>> =
                 tenants.iter().filter(|tenant| tenant.life.contains(&point)).collect();
-            there.sort_by_key(|tenant| (Reverse(length(&tenant.bytes)), tenant.is_view));
+            there.sort_by_cached_key(|tenant| (Reverse(length(&tenant.bytes)), tenant.is_view));
             let mut taken: Vec<Range<u64>> = Vec::new();
             for tenant in there {
                 let before = union(&taken);
@@ -162,7 +162,7 @@ impl<'a> Load<'a> {
                 }
             }
         }
-        alive.sort_by_key(|at| Reverse(at.bytes));
+        alive.sort_by_cached_key(|at| Reverse(at.bytes));
         alive
     }
 }
@@ -200,7 +200,7 @@ fn loads(tenants: &[Tenant<'_>]) -> Vec<(Range<u64>, u64)> {
     moments.sort_unstable();
     moments.dedup();
     let mut waiting: Vec<&Tenant<'_>> = tenants.iter().collect();
-    waiting.sort_by_key(|tenant| Reverse(tenant.life.start));
+    waiting.sort_by_cached_key(|tenant| Reverse(tenant.life.start));
     let mut alive: Vec<&Tenant<'_>> = Vec::new();
     let mut loads = Vec::with_capacity(moments.len());
     for life in moments.windows(2) {
@@ -217,7 +217,7 @@ fn loads(tenants: &[Tenant<'_>]) -> Vec<(Range<u64>, u64)> {
 /// How many bytes are in at least one of the ranges.
 fn union(ranges: &[Range<u64>]) -> u64 {
     let mut ranges: Vec<&Range<u64>> = ranges.iter().collect();
-    ranges.sort_by_key(|range| range.start);
+    ranges.sort_by_cached_key(|range| range.start);
     let (mut bytes, mut end) = (0, 0);
     for range in ranges {
         let start = range.start.max(end);

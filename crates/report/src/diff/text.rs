@@ -117,7 +117,7 @@ impl DiffReport<'_> {
             let text = format!("{name}, {} before", size::short(before));
             (i128::from(after) - i128::from(before), text)
         }));
-        rows.sort_by_key(|(by, _)| Reverse(by.abs()));
+        rows.sort_by_cached_key(|(by, _)| Reverse(by.abs()));
         let shown = self.shown(rows.len());
         for (by, name) in &rows[..shown] {
             writeln!(out, "{:12} {by:>+12}  {name}", "")?;
@@ -134,7 +134,7 @@ impl DiffReport<'_> {
         if rows.is_empty() {
             return Ok(());
         }
-        rows.sort_by_key(|(size, _)| Reverse(*size));
+        rows.sort_by_cached_key(|(size, _)| Reverse(*size));
         let shown = self.shown(rows.len());
         writeln!(out, "\n{title}: {}", rows.len())?;
         for (_, text) in &rows[..shown] {

@@ -126,7 +126,7 @@ impl Drawing<'_> {
     /// The place of each buffer among all, the largest first.
     fn ranks(&self) -> Vec<usize> {
         let mut ids: Vec<BufferId> = self.table.problem.ids().collect();
-        ids.sort_by_key(|id| (Reverse(self.table.problem.buffer(*id).size), id.index()));
+        ids.sort_by_cached_key(|id| (Reverse(self.table.problem.buffer(*id).size), id.index()));
         let mut ranks = vec![0; ids.len()];
         for (rank, id) in ids.iter().enumerate() {
             ranks[id.index()] = rank;
@@ -177,7 +177,7 @@ impl Drawing<'_> {
     fn write_colours(&self, out: &mut dyn Write, ranks: &[usize]) -> io::Result<()> {
         let mut largest: Vec<BufferId> =
             self.table.problem.ids().filter(|id| ranks[id.index()] < COLOURS.len()).collect();
-        largest.sort_by_key(|id| ranks[id.index()]);
+        largest.sort_by_cached_key(|id| ranks[id.index()]);
         let at = |entry: usize| {
             let (row, column) = (entry / LEGEND_COLUMNS, entry % LEGEND_COLUMNS);
             let x = LEFT + column as f64 * WIDTH / LEGEND_COLUMNS as f64;

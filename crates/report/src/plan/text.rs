@@ -221,7 +221,7 @@ impl PlanReport<'_> {
                 rows.push((piece.span.len(), name, "in this step".to_owned()));
             }
         }
-        rows.sort_by_key(|(bytes, ..)| Reverse(*bytes));
+        rows.sort_by_cached_key(|(bytes, ..)| Reverse(*bytes));
         // The last line may have to say how many more there are.
         let shown = match rows.len() {
             n if n > MOST_ALIVE => MOST_ALIVE - 1,

@@ -34,7 +34,7 @@ fn attention(fusing: &Fusing<'_>, softmax: usize) -> Option<FusedStep> {
         tried.push(nodes.into_iter().collect::<Vec<usize>>());
     }
     tried.into_iter().find_map(|mut nodes| {
-        nodes.sort_by_key(|node| fusing.wiring.place(*node));
+        nodes.sort_by_cached_key(|node| fusing.wiring.place(*node));
         let step = FusedStep { nodes };
         fusing.accesses(&step).is_ok().then_some(step)
     })

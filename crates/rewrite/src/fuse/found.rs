@@ -51,7 +51,7 @@ pub(super) fn found(fusing: &Fusing<'_>, kinds: &BTreeSet<FusionKind>) -> Found 
         }
     }
     let mut firsts: Vec<usize> = (0..count).collect();
-    firsts.sort_by_key(|node| std::cmp::Reverse(fusing.wiring.place(*node)));
+    firsts.sort_by_cached_key(|node| std::cmp::Reverse(fusing.wiring.place(*node)));
     let products = firsts.iter().filter(|node| fusing.role(**node) == Role::Product);
     let is_element = |node: usize| matches!(fusing.role(node), Role::Elementwise | Role::Reduce);
     let elements = firsts.iter().rev().filter(|node| is_element(**node));

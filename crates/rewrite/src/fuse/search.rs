@@ -254,7 +254,7 @@ impl<'a> Steps<'a> {
             let mut all: BTreeSet<usize> = step.iter().copied().collect();
             all.extend(nodes);
             let mut all: Vec<usize> = all.into_iter().collect();
-            all.sort_by_key(|node| self.fusing.wiring.place(*node));
+            all.sort_by_cached_key(|node| self.fusing.wiring.place(*node));
             let step = FusedStep { nodes: all };
             self.fusing.accesses(&step).is_ok().then_some(step.nodes)
         };
@@ -287,7 +287,7 @@ impl<'a> Steps<'a> {
         let mut steps: Vec<FusedStep> = steps.map(|nodes| FusedStep { nodes }).collect();
         let place =
             |step: &FusedStep| step.nodes.last().map(|last| self.fusing.wiring.place(*last));
-        steps.sort_by_key(place);
+        steps.sort_by_cached_key(place);
         steps
     }
 }

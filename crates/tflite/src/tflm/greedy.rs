@@ -8,7 +8,7 @@ use super::requests::Request;
 /// The end of what ends last: the bytes that the interpreter takes for all of it.
 pub(super) fn head(requests: &[Request]) -> u64 {
     let mut order: Vec<usize> = (0..requests.len()).collect();
-    order.sort_by_key(|index| match requests[*index] {
+    order.sort_by_cached_key(|index| match requests[*index] {
         Request { offset: Some(_), .. } => (false, 0, *index),
         Request { bytes, .. } => (true, u64::MAX - bytes, usize::MAX - *index),
     });

@@ -98,7 +98,7 @@ fn early(facts: &Facts, positions: &[u32]) -> Vec<(u32, Use)> {
             }
         });
     }
-    early.sort_by_key(|(at, _)| *at);
+    early.sort_by_cached_key(|(at, _)| *at);
     early
 }
 

@@ -57,7 +57,7 @@ impl Uses {
                 all.push(output);
             }
         }
-        all.sort_by_key(|used| used.root);
+        all.sort_by_cached_key(|used| used.root);
         Uses { all }
     }
 }
@@ -108,7 +108,7 @@ fn flow(facts: &Facts, edges: &mut Vec<(StepId, StepId)>) {
             touched.push((output.root.index(), AccessKind::Write, written, step));
         }
     }
-    touched.sort_by_key(|(root, kind, ..)| (*root, *kind == AccessKind::Read));
+    touched.sort_by_cached_key(|(root, kind, ..)| (*root, *kind == AccessKind::Read));
     for of_root in touched.chunk_by(|a, b| a.0 == b.0) {
         let reads = of_root.partition_point(|(_, kind, ..)| *kind == AccessKind::Write);
         let (writes, reads) = of_root.split_at(reads);
