@@ -34,8 +34,8 @@ use crate::verify::{VerifiedPlan, Verifier};
 /// ```
 #[derive(Default)]
 pub struct Planner {
-    validated: validate::Buffers,
-    liveness: liveness::Buffers,
+    validated: validate::ValidationMemory,
+    liveness: liveness::LivenessMemory,
     verifier: Verifier,
 }
 

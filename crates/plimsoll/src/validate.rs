@@ -139,7 +139,7 @@ impl ValidatedProgram<'_> {
 
 /// What a validated program is kept in, to be filled again.
 #[derive(Default)]
-pub(crate) struct Buffers {
+pub(crate) struct ValidationMemory {
     values: Vec<ValueInfo>,
     roots: Vec<Rooted>,
     schedule: Vec<StepId>,
@@ -150,12 +150,12 @@ pub(crate) struct Buffers {
     is_next_state: Vec<bool>,
 }
 
-impl Buffers {
+impl ValidationMemory {
     /// Takes back what a program was kept in.
     pub(crate) fn recycle(&mut self, used: ValidatedProgram<'_>) {
         let ValidatedProgram { values, roots, schedule, accesses, overwrites, scratch, .. } = used;
         let (position, is_next_state) = (used.position, used.is_next_state);
-        *self = Buffers {
+        *self = ValidationMemory {
             values,
             roots,
             schedule,
@@ -175,10 +175,10 @@ impl Buffers {
 pub(crate) fn validate<'p>(
     program: &'p dyn Program,
     schedule: Option<&[StepId]>,
-    buffers: &mut Buffers,
+    buffers: &mut ValidationMemory,
 ) -> Result<ValidatedProgram<'p>, ProgramError> {
     let steps = program.steps();
-    let Buffers {
+    let ValidationMemory {
         mut values,
         mut roots,
         schedule: mut order,

@@ -30,17 +30,17 @@ pub(crate) struct Flow {
 
 impl Flow {
     pub(crate) fn of(graph: &Graph, aliases: &Aliases, folds: &Folds) -> Self {
-        let alias_sets = AliasSets::of(graph, aliases);
+        let accesses = RootAccesses::of(graph, aliases);
         let mut before = Vec::with_capacity(graph.nodes.len());
         for node in graph.node_ids() {
             let mut waits = graph.node(node).after.clone();
             let folded = folds.behind(node).map_or(&[][..], |behind| &behind.reads);
             let overwritten = graph.node(node).overwrites.iter().map(|o| o.input);
             for value in graph.node(node).reads().chain(folded.iter().copied()).chain(overwritten) {
-                alias_sets.writers(value, &mut waits);
+                accesses.writers(value, &mut waits);
             }
             for overwrite in graph.node(node).overwrites.iter().filter(|o| o.must) {
-                alias_sets.readers(overwrite.input, &mut waits);
+                accesses.readers(overwrite.input, &mut waits);
             }
             let own: Vec<NodeId> = folds.behind(node).map_or(Vec::new(), |b| b.nodes.clone());
             waits.retain(|other| *other != node && !own.contains(other));
@@ -49,30 +49,30 @@ impl Flow {
             before.push(waits);
         }
         let mut flow = Flow { before };
-        flow.order_writers(&alias_sets, folds);
+        flow.order_writers(&accesses, folds);
         flow
     }
 
     /// Adds what follows from several nodes that write the same bytes. What is added keeps to an
     /// order that there is, so it never makes a cycle.
-    fn order_writers(&mut self, alias_sets: &AliasSets<'_>, folds: &Folds) {
-        let contended = alias_sets.contended();
+    fn order_writers(&mut self, accesses: &RootAccesses<'_>, folds: &Folds) {
+        let contended = accesses.contended();
         if contended.is_empty() {
             return;
         }
         // If there is no order at all, somebody else says so.
-        let Ok(order) = order_of(alias_sets.graph, self) else { return };
+        let Ok(order) = order_of(accesses.graph, self) else { return };
         let mut touched: HashMap<ValueId, Touched> = HashMap::new();
-        for node in order.into_iter().filter(|node| !alias_sets.graph.node(*node).elided) {
+        for node in order.into_iter().filter(|node| !accesses.graph.node(*node).elided) {
             let folded = folds.behind(node).map_or(&[][..], |behind| &behind.reads);
-            let reads = alias_sets.graph.node(node).reads().chain(folded.iter().copied());
+            let reads = accesses.graph.node(node).reads().chain(folded.iter().copied());
             let waits = &mut self.before[node.index()];
-            for root in reads.map(|value| alias_sets.aliases.resolve(value).root) {
+            for root in reads.map(|value| accesses.aliases.resolve(value).root) {
                 if contended.contains(&root) {
                     touched.entry(root).or_default().read_by(node, waits);
                 }
             }
-            for root in alias_sets.writes(node).filter(|root| contended.contains(root)) {
+            for root in accesses.writes(node).filter(|root| contended.contains(root)) {
                 touched.entry(root).or_default().written_by(node, waits);
             }
             waits.retain(|other| *other != node);
@@ -108,36 +108,36 @@ impl Touched {
 }
 
 /// The nodes that write and read parts of each root.
-struct AliasSets<'g> {
+struct RootAccesses<'g> {
     graph: &'g Graph,
     aliases: &'g Aliases,
     written: HashMap<ValueId, Vec<(NodeId, ValueId)>>,
     read: HashMap<ValueId, Vec<(NodeId, ValueId)>>,
 }
 
-impl<'g> AliasSets<'g> {
+impl<'g> RootAccesses<'g> {
     fn of(graph: &'g Graph, aliases: &'g Aliases) -> Self {
-        let mut alias_sets =
-            AliasSets { graph, aliases, written: HashMap::new(), read: HashMap::new() };
+        let mut accesses =
+            RootAccesses { graph, aliases, written: HashMap::new(), read: HashMap::new() };
         let must = graph.nodes.iter().flat_map(|node| &node.overwrites).filter(|o| o.must);
         for overwrite in must {
-            alias_sets.read.entry(aliases.resolve(overwrite.input).root).or_default();
+            accesses.read.entry(aliases.resolve(overwrite.input).root).or_default();
         }
         for id in graph.node_ids().filter(|node| !aliases.is_pure_view(*node)) {
             let node = graph.node(id);
             for value in node.results().filter(|value| aliases.are_written(graph, id, *value)) {
                 let root = aliases.resolve(value).root;
                 if aliases.view(value).is_some() || graph.producer(root).is_none() {
-                    alias_sets.written.entry(root).or_default().push((id, value));
+                    accesses.written.entry(root).or_default().push((id, value));
                 }
             }
             for value in node.reads() {
-                if let Some(readers) = alias_sets.read.get_mut(&aliases.resolve(value).root) {
+                if let Some(readers) = accesses.read.get_mut(&aliases.resolve(value).root) {
                     readers.push((id, value));
                 }
             }
         }
-        alias_sets
+        accesses
     }
 
     /// The roots of what a node writes.

@@ -65,14 +65,14 @@ pub(crate) struct Liveness {
 
 /// What live ranges are computed and kept in, to be filled again.
 #[derive(Default)]
-pub(crate) struct Buffers {
+pub(crate) struct LivenessMemory {
     found: Vec<(u32, Use)>,
     uses: CompressedRows<Use>,
     live_spans: CompressedRows<LiveSpan>,
     bytes: CompressedRows<LiveBytes>,
 }
 
-impl Buffers {
+impl LivenessMemory {
     /// Takes back what live ranges were kept in.
     pub(crate) fn recycle(&mut self, used: Liveness) {
         (self.live_spans, self.bytes) = (used.live_spans, used.bytes);
@@ -84,7 +84,7 @@ pub(crate) fn liveness(
     validated: &ValidatedProgram<'_>,
     assignments: &[Assignment],
     options: &Options,
-    buffers: &mut Buffers,
+    buffers: &mut LivenessMemory,
 ) -> Liveness {
     let mut liveness = Liveness {
         live_spans: std::mem::take(&mut buffers.live_spans),

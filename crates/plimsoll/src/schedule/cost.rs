@@ -63,7 +63,7 @@ struct Group {
 /// What a step does to pieces.
 #[derive(Clone, Debug, Default)]
 struct Step {
-    touches: Vec<Touch>,
+    touches: Vec<PieceTouch>,
     takeovers: Vec<Takeover>,
     scratch: u64,
 }
@@ -74,7 +74,7 @@ struct Step {
     clippy::struct_excessive_bools,
     reason = "four independent facts, each asked for on its own"
 )]
-struct Touch {
+struct PieceTouch {
     piece: PieceId,
     /// Whether that begins in the first phase of the step, reading, or only in the second.
     early: bool,
@@ -292,7 +292,7 @@ impl CostModel {
 
 impl Step {
     fn reversed(&self) -> Self {
-        let touch = |touch: &Touch| Touch {
+        let touch = |touch: &PieceTouch| PieceTouch {
             piece: touch.piece,
             early: touch.late,
             late: touch.early,

@@ -243,7 +243,7 @@ mod tests {
     use crate::declared::DeclaredProgram;
     use crate::options::Options;
     use crate::program::Execution;
-    use crate::schedule::Ordered;
+    use crate::schedule::OrderableProgram;
 
     /// In any order of columns that do not wait for each other, all others can be over: nothing flows.
     #[test]
@@ -254,7 +254,8 @@ mod tests {
             let value = program.temporary(4);
             program.step(&[], &[value]);
         }
-        let ordered = Ordered::of(&program, &options).unwrap_or_else(|error| panic!("{error}"));
+        let ordered =
+            OrderableProgram::of(&program, &options).unwrap_or_else(|error| panic!("{error}"));
         let model = CostModel::of(&ordered.source(&options));
         let mut pulse = || ControlFlow::Continue(());
         let mut work = Work::new(1_000_000, &mut pulse);

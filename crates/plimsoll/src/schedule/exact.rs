@@ -96,7 +96,7 @@ mod tests {
     use crate::declared::DeclaredProgram;
     use crate::options::Options;
     use crate::program::Execution;
-    use crate::schedule::{CostModel, Ordered};
+    use crate::schedule::{CostModel, OrderableProgram};
 
     /// Two branches of which each is large at first and small at its end, begun together.
     fn branches() -> DeclaredProgram {
@@ -118,7 +118,8 @@ mod tests {
     fn an_order_at_the_limit_is_not_below_it() {
         let options = Options { align: 1, ..Options::default() };
         let program = branches();
-        let ordered = Ordered::of(&program, &options).unwrap_or_else(|error| panic!("{error}"));
+        let ordered =
+            OrderableProgram::of(&program, &options).unwrap_or_else(|error| panic!("{error}"));
         let model = CostModel::of(&ordered.source(&options));
         let own: Vec<GroupId> = (0..model.len() as GroupId).collect();
         let scope = Scope::new(&model, &own, 0, own.len());

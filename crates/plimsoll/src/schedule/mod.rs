@@ -104,7 +104,7 @@ pub(crate) fn search_watched(
     effort: OrderEffort,
     pulse: &mut Pulse<'_>,
 ) -> Result<Searched, PlanError> {
-    let ordered = Ordered::of(program, options)?;
+    let ordered = OrderableProgram::of(program, options)?;
     let source = ordered.source(options);
     let model = CostModel::of(&source);
     let own: Vec<GroupId> = (0..model.len() as GroupId).collect();
@@ -135,26 +135,27 @@ pub(crate) fn search_watched(
 }
 
 /// A valid program, with what an order of it must keep to.
-pub(crate) struct Ordered<'p> {
+pub(crate) struct OrderableProgram<'p> {
     validated: ValidatedProgram<'p>,
     assignments: Vec<Assignment>,
     before: Vec<Vec<StepId>>,
     blocks: Vec<Option<u32>>,
 }
 
-impl<'p> Ordered<'p> {
+impl<'p> OrderableProgram<'p> {
     pub(crate) fn of(program: &'p dyn Program, options: &Options) -> Result<Self, PlanError> {
-        let validated = validate::validate(program, None, &mut validate::Buffers::default())
-            .map_err(PlanError::Program)?;
+        let validated =
+            validate::validate(program, None, &mut validate::ValidationMemory::default())
+                .map_err(PlanError::Program)?;
         check_sizes(&validated, options).map_err(PlanError::Program)?;
         let assignments = assignments(&validated, options).map_err(PlanError::Shared)?;
         let before = dependences(&validated);
         let blocks = (0..validated.steps()).map(|step| program.block(StepId::new(step))).collect();
-        Ok(Ordered { validated, assignments, before, blocks })
+        Ok(OrderableProgram { validated, assignments, before, blocks })
     }
 
     pub(crate) fn source<'a>(&'a self, options: &'a Options) -> Source<'a, 'p> {
-        let Ordered { validated, assignments, before, blocks } = self;
+        let OrderableProgram { validated, assignments, before, blocks } = self;
         Source { validated, assignments, options, before, blocks }
     }
 }

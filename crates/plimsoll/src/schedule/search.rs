@@ -31,7 +31,7 @@ const MOST_BEAMED: usize = 512;
 
 /// An order, and how good it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ordered {
+pub(crate) struct RatedOrder {
     pub(crate) order: Vec<GroupId>,
     /// The most bytes alive in it.
     pub(crate) peak: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Ordered {
 }
 
 /// Searches for the best order.
-pub(crate) fn search(model: &CostModel, work: &mut Work<'_, '_>) -> Ordered {
+pub(crate) fn search(model: &CostModel, work: &mut Work<'_, '_>) -> RatedOrder {
     let own: Vec<GroupId> = (0..model.len() as GroupId).collect();
     let mut bound = lower_bound(model, &own);
     let mut order = own.clone();
@@ -67,7 +67,7 @@ pub(crate) fn search(model: &CostModel, work: &mut Work<'_, '_>) -> Ordered {
         peak = model.peak(&order);
         bound = work.with_share(4, |work| bound_by_cuts(model, &order, bound, work));
     }
-    Ordered { order, peak, lower_bound: bound.min(peak), by_rules }
+    RatedOrder { order, peak, lower_bound: bound.min(peak), by_rules }
 }
 
 /// A better lower bound, from the groups with the most alive in an order: no other group can say

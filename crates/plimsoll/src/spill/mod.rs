@@ -36,7 +36,7 @@ use crate::options::{BankSpec, Options};
 use crate::pipeline::{unverified_plan, verified};
 use crate::program::{Execution, Program};
 use crate::schedule::Pulse;
-use crate::validate::{Buffers, ProgramError, validate};
+use crate::validate::{ProgramError, ValidationMemory, validate};
 use crate::verify::VerifiedPlan;
 
 /// The two memories.
@@ -181,8 +181,9 @@ fn chosen(
     if program.execution() != Execution::InOrder {
         return Err(SpillError::NotInOrder);
     }
-    let validated = validate(program, options.schedule.as_deref(), &mut Buffers::default())
-        .map_err(SpillError::Program)?;
+    let validated =
+        validate(program, options.schedule.as_deref(), &mut ValidationMemory::default())
+            .map_err(SpillError::Program)?;
     let assignments = assignments(&validated, options).map_err(SpillError::Shared)?;
     let used = used(&validated, &assignments, options);
     let (choices, whose) = choices(&validated, &used, room);
@@ -211,8 +212,9 @@ pub fn with_copies(
     banks: &SpillBanks,
     leaves: &[Leave],
 ) -> Result<(DeclaredProgram, Moved), SpillError> {
-    let validated = validate(program, options.schedule.as_deref(), &mut Buffers::default())
-        .map_err(SpillError::Program)?;
+    let validated =
+        validate(program, options.schedule.as_deref(), &mut ValidationMemory::default())
+            .map_err(SpillError::Program)?;
     let assignments = assignments(&validated, options).map_err(SpillError::Shared)?;
     let used = used(&validated, &assignments, options);
     for Leave { value, after } in leaves {

@@ -4,7 +4,7 @@ use crate::error::PlanError;
 use crate::ids::StepId;
 use crate::options::Options;
 use crate::program::Program;
-use crate::schedule::{CostModel, GroupId, Ordered, lower_bound};
+use crate::schedule::{CostModel, GroupId, OrderableProgram, lower_bound};
 
 /// What orders of a program's groups of steps cost. Groups are numbered in the program's own order.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub struct OrderCosts(CostModel);
 impl OrderCosts {
     /// The costs of a program.
     pub fn of(program: &dyn Program, options: &Options) -> Result<Self, PlanError> {
-        let ordered = Ordered::of(program, options)?;
+        let ordered = OrderableProgram::of(program, options)?;
         Ok(OrderCosts(CostModel::of(&ordered.source(options))))
     }
 

@@ -169,7 +169,7 @@ mod tests {
         program.steps[reader.index()].queue = 1;
         program.steps[reader.index()].after.push(writer);
         let fault = |program: &DeclaredProgram| {
-            validate(program, None, &mut crate::validate::Buffers::default())
+            validate(program, None, &mut crate::validate::ValidationMemory::default())
                 .err()
                 .map(|error| error.fault)
         };
@@ -191,7 +191,7 @@ mod tests {
         program.steps[reader.index()].queue = 1;
         program.steps[reader.index()].after.push(writer);
         let fault = |program: &DeclaredProgram| {
-            validate(program, None, &mut crate::validate::Buffers::default())
+            validate(program, None, &mut crate::validate::ValidationMemory::default())
                 .err()
                 .map(|error| error.fault)
         };

@@ -27,7 +27,7 @@ struct Piece<T> {
 
 /// The place of a piece: its chunk, and which of that it is.
 #[derive(Clone, Copy)]
-struct At {
+struct ChunkIndex {
     chunk: usize,
     index: usize,
 }
@@ -49,7 +49,7 @@ impl<T: Copy> Bytes<T> {
 
     /// The piece that is exactly this span, if there is one.
     pub(super) fn exactly(&mut self, span: Span) -> Option<&mut T> {
-        let At { chunk, index } = self.seek(span.lo);
+        let ChunkIndex { chunk, index } = self.seek(span.lo);
         let piece = self.chunks.get_mut(chunk)?.get_mut(index)?;
         (piece.span == span).then_some(&mut piece.what)
     }
@@ -60,7 +60,7 @@ impl<T: Copy> Bytes<T> {
         if span.is_empty() {
             return;
         }
-        let At { chunk, index } = self.seek(span.lo);
+        let ChunkIndex { chunk, index } = self.seek(span.lo);
         let skipped = self.chunks.get(chunk).into_iter().flat_map(|chunk| &chunk[index..]);
         let behind = self.chunks.iter().skip(chunk + 1).flatten();
         let mut at = span.lo;
@@ -97,15 +97,15 @@ impl<T: Copy> Bytes<T> {
     }
 
     /// The first piece that ends behind a byte.
-    fn seek(&self, byte: u64) -> At {
+    fn seek(&self, byte: u64) -> ChunkIndex {
         let ends = |piece: &Piece<T>| piece.span.hi <= byte;
         let chunk = self.chunks.partition_point(|chunk| chunk.last().is_some_and(ends));
         let index = self.chunks.get(chunk).map_or(0, |chunk| chunk.partition_point(ends));
-        At { chunk, index }
+        ChunkIndex { chunk, index }
     }
 
     /// Puts a piece in place of those from there on that it meets; what is left of the last of them stays.
-    fn replace(&mut self, mut at: At, piece: Piece<T>) {
+    fn replace(&mut self, mut at: ChunkIndex, piece: Piece<T>) {
         let mut is_there = false;
         while let Some(chunk) = self.chunks.get_mut(at.chunk) {
             let behind = &chunk[at.index..];
@@ -124,7 +124,7 @@ impl<T: Copy> Bytes<T> {
             if chunk.is_empty() {
                 self.spare.push(self.chunks.remove(at.chunk));
             } else {
-                at = At { chunk: at.chunk + 1, index: 0 };
+                at = ChunkIndex { chunk: at.chunk + 1, index: 0 };
             }
         }
         if !is_there {
@@ -133,7 +133,7 @@ impl<T: Copy> Bytes<T> {
     }
 
     /// Puts a piece before another, or behind the last.
-    fn insert(&mut self, mut at: At, piece: Piece<T>) {
+    fn insert(&mut self, mut at: ChunkIndex, piece: Piece<T>) {
         if self.chunks.is_empty() {
             self.chunks.push(self.spare.pop().unwrap_or_default());
         }

@@ -36,14 +36,14 @@ pub(super) struct Facts<'a> {
 
 /// What facts are kept in, to be filled again.
 #[derive(Default)]
-pub(super) struct Buffers {
+pub(super) struct FactsMemory {
     infos: Vec<ValueInfo>,
     values: Vec<Fact>,
     overwrites: ByStep<Overwrite>,
     uses: ByStep<Use>,
 }
 
-impl Buffers {
+impl FactsMemory {
     /// Takes back what facts were kept in.
     pub(super) fn recycle(&mut self, used: Facts<'_>) {
         (self.values, self.overwrites, self.uses) = (used.values, used.overwrites, used.uses);
@@ -92,8 +92,8 @@ pub(super) struct Fact {
     /// Where the rest is, if it is not one stretch of bytes.
     pub(super) rows: Option<Strided>,
     /// Where it is, if it is followed.
-    pub(super) at: Option<At>,
-    pub(super) life: Life,
+    pub(super) at: Option<SpaceByte>,
+    pub(super) life: HeldSince,
     /// Of a root: nobody but its alias set may ever write it.
     pub(super) protected: bool,
     /// Of a root: the first of the values that must overwrite one another.
@@ -120,14 +120,14 @@ impl Fact {
 
 /// A byte of a space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct At {
+pub(super) struct SpaceByte {
     pub(super) space: u32,
     pub(super) first: u64,
 }
 
 /// Since when the bytes of a root hold something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Life {
+pub(super) enum HeldSince {
     /// Since a step has written them, in this run.
     Temporary,
     /// Since the start of the run.
@@ -166,10 +166,10 @@ impl<'a> Facts<'a> {
     pub(super) fn derive(
         program: &'a dyn Program,
         plan: &'a Plan,
-        buffers: &mut Buffers,
+        buffers: &mut FactsMemory,
         found: &mut Vec<Violation>,
     ) -> Self {
-        let Buffers { infos, values, overwrites, uses } = buffers;
+        let FactsMemory { infos, values, overwrites, uses } = buffers;
         infos.clear();
         infos.extend((0..program.values()).map(|v| program.value(ValueId::new(v))));
         let roots = roots(infos, found);
@@ -193,7 +193,7 @@ impl<'a> Facts<'a> {
                 life: if alias_sets[root.index()] == root {
                     life(of_root)
                 } else {
-                    Life::Temporary
+                    HeldSince::Temporary
                 },
                 protected: survives(head) && !head.donated,
                 alias_set: alias_sets[root.index()],
@@ -201,7 +201,7 @@ impl<'a> Facts<'a> {
                 elided: of_root.elided || info.elided,
                 filled: info.role == Role::Input
                     && info.view_of.is_some()
-                    && life(of_root) == Life::Temporary,
+                    && life(of_root) == HeldSince::Temporary,
             });
         }
         let parts = values.iter().filter(|part| part.filled);
@@ -334,16 +334,16 @@ impl<'a> Facts<'a> {
     fn locate(&mut self) {
         let bases = self.bases();
         let banks = self.plan.banks.len();
-        let mut at: Vec<Option<At>> = Vec::with_capacity(self.values.len());
+        let mut at: Vec<Option<SpaceByte>> = Vec::with_capacity(self.values.len());
         for value in self.ids() {
             let own = self.value(value);
             let needs = own.layout(0).hull(Span::new(0, own.bytes)).hi.checked_add(own.guard);
             at.push(match self.plan.places.get(value.index()) {
                 Some(Place::Bank(slot)) if slot.bank.index() < banks => {
-                    Some(At { space: slot.bank.0, first: slot.offset })
+                    Some(SpaceByte { space: slot.bank.0, first: slot.offset })
                 }
                 Some(Place::External) => {
-                    bases[value.index()].map(|first| At { space: banks as u32, first })
+                    bases[value.index()].map(|first| SpaceByte { space: banks as u32, first })
                 }
                 Some(Place::Outside { root, offset }) => {
                     let base = bases.get(root.index()).copied().flatten();
@@ -352,7 +352,7 @@ impl<'a> Facts<'a> {
                         let of = self.value(*root);
                         end.is_some_and(|end| end <= of.bytes + of.guard)
                     };
-                    base.filter(fits).map(|b| At { space: banks as u32, first: b + offset })
+                    base.filter(fits).map(|b| SpaceByte { space: banks as u32, first: b + offset })
                 }
                 _ => None,
             });
@@ -363,7 +363,7 @@ impl<'a> Facts<'a> {
                 let first = at.first.checked_add(fact.offset)?;
                 let bytes = if fact.rows.is_none() { fact.bytes } else { 0 };
                 first.checked_add(bytes)?.checked_add(fact.guard)?;
-                Some(At { first, ..at })
+                Some(SpaceByte { first, ..at })
             });
             self.values[value.index()].at = at;
         }
@@ -388,7 +388,7 @@ impl<'a> Facts<'a> {
             self.outside.push((end, value));
             end = next;
             if fact.alias_set == value
-                && fact.life != Life::Temporary
+                && fact.life != HeldSince::Temporary
                 && !self.program.value(value).donated
             {
                 self.imported.push(value);
@@ -469,11 +469,11 @@ impl<'a> Facts<'a> {
     }
 }
 
-fn life(info: &ValueInfo) -> Life {
+fn life(info: &ValueInfo) -> HeldSince {
     match (info.role, info.storage) {
-        _ if survives(info) => Life::Resident,
-        (Role::Input, _) | (_, Storage::External) => Life::Input,
-        _ => Life::Temporary,
+        _ if survives(info) => HeldSince::Resident,
+        (Role::Input, _) | (_, Storage::External) => HeldSince::Input,
+        _ => HeldSince::Temporary,
     }
 }
 

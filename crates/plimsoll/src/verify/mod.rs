@@ -85,8 +85,8 @@ impl error::Error for Rejected {}
 /// Verifies one plan after the other, in the same memory.
 #[derive(Default)]
 pub struct Verifier {
-    facts: facts::Buffers,
-    replay: in_order::Buffers,
+    facts: facts::FactsMemory,
+    replay: in_order::ReplayMemory,
 }
 
 impl Verifier {

@@ -87,7 +87,7 @@ pub(super) fn flowing(facts: &Facts) -> Vec<(StepId, StepId)> {
 
 /// A stretch of bytes of a root that a step touches.
 #[derive(Clone, Copy)]
-pub(super) struct Touch {
+pub(super) struct TouchedSpan {
     /// The root.
     pub(super) root: usize,
     /// The bytes of it.
@@ -113,7 +113,7 @@ struct Touched {
 fn flow(facts: &Facts, positions: &[u32], edges: &mut Vec<(StepId, StepId)>) {
     let steps = || (0..facts.program.steps()).map(StepId::new);
     // A value that is written at most once, and that is nearly all of them, needs no map.
-    let mut writes: Vec<(u32, Option<Touch>)> = vec![(0, None); facts.values.len()];
+    let mut writes: Vec<(u32, Option<TouchedSpan>)> = vec![(0, None); facts.values.len()];
     for touch in steps().flat_map(|step| touches(facts, step)) {
         if touch.kind == AccessKind::Write {
             writes[touch.root] = (writes[touch.root].0 + 1, Some(touch));
@@ -145,7 +145,7 @@ fn edge(first: StepId, second: StepId) -> Option<(StepId, StepId)> {
 }
 
 fn touched(
-    touch: &Touch,
+    touch: &TouchedSpan,
     before: Touched,
     positions: &[u32],
     edges: &mut Vec<(StepId, StepId)>,
@@ -160,13 +160,13 @@ fn touched(
 }
 
 /// The bytes of roots that a step touches; reads first.
-pub(super) fn touches(facts: &Facts, step: StepId) -> Vec<Touch> {
+pub(super) fn touches(facts: &Facts, step: StepId) -> Vec<TouchedSpan> {
     let mut all = Vec::new();
     let known = |s: &StepId| s.index() < facts.program.steps();
     for access in facts.program.accesses(step).iter() {
         let Some(fact) = facts.values.get(access.value.index()) else { continue };
         let bytes = access.bytes.unwrap_or(Span::new(0, fact.bytes));
-        let touch = |span: Span| Touch {
+        let touch = |span: Span| TouchedSpan {
             root: fact.root.index(),
             span,
             kind: access.kind,

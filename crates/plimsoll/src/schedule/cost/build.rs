@@ -6,7 +6,7 @@ use plimsoll_pack::Span;
 use plimsoll_pack::dense::CompressedRows;
 
 use super::{
-    CostModel, Group, GroupId, MOST_COMPARED, Overlay, Piece, PieceId, Touch, Step, Takeover,
+    CostModel, Group, GroupId, MOST_COMPARED, Overlay, Piece, PieceId, PieceTouch, Step, Takeover,
 };
 use crate::align::common_divisor;
 use crate::assignment::Assignment;
@@ -82,7 +82,7 @@ struct Builder<'a, 'p> {
     is_bound: bool,
     model: CostModel,
     /// By step, the pieces that it touches, in the order in which they are made: sorted.
-    touches: Vec<Vec<Touch>>,
+    touches: Vec<Vec<PieceTouch>>,
     /// By root, its pieces with their bytes.
     pieces: Vec<Vec<(PieceId, Vec<Span>)>>,
     uses: CompressedRows<Use>,
@@ -167,7 +167,7 @@ impl<'a, 'p> Builder<'a, 'p> {
             let piece = self.model.pieces.len() as PieceId;
             self.model.pieces.push(Piece { bytes, ..Piece::default() });
             self.pieces[root.index()].push((piece, class.spans.clone()));
-            let touch = Touch { piece, early, late, first: true, last: true };
+            let touch = PieceTouch { piece, early, late, first: true, last: true };
             self.touches[step.index()].push(touch);
         }
     }
@@ -196,7 +196,7 @@ impl<'a, 'p> Builder<'a, 'p> {
                         known.late |= late;
                     }
                     None => {
-                        touches.push(Touch { piece, early, late, first: true, last: true })
+                        touches.push(PieceTouch { piece, early, late, first: true, last: true })
                     }
                 }
             }

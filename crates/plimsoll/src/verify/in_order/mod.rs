@@ -29,7 +29,7 @@ use plimsoll_pack::Span;
 
 use self::stamp::{Stamp, Write};
 use super::bytes::Bytes;
-use super::facts::{Facts, Life, Use};
+use super::facts::{Facts, HeldSince, Use};
 use super::violation::{Culprit, Thing, Violation};
 use crate::ids::{StepId, ValueId};
 use crate::plan::Slot;
@@ -41,7 +41,7 @@ const RUNS: u64 = 2;
 
 /// What runs are replayed in, to be filled again.
 #[derive(Default)]
-pub(super) struct Buffers {
+pub(super) struct ReplayMemory {
     bytes: Vec<Bytes<Stamp>>,
     pieces: Vec<(Span, Option<Stamp>)>,
     rest: Vec<Span>,
@@ -51,16 +51,16 @@ pub(super) struct Buffers {
 pub(super) fn check(
     facts: &Facts,
     positions: &[u32],
-    buffers: &mut Buffers,
+    buffers: &mut ReplayMemory,
     found: &mut Vec<Violation>,
 ) {
     let early = early(facts, positions);
     buffers.bytes.resize_with(facts.spaces(), Bytes::default);
     buffers.bytes.iter_mut().for_each(Bytes::clear);
-    let Buffers { bytes, pieces, rest } = std::mem::take(buffers);
+    let ReplayMemory { bytes, pieces, rest } = std::mem::take(buffers);
     let (written, before) = (Vec::new(), found.len());
     let mut replay = Replay { facts, positions, bytes, run: 0, pieces, rest, written, found };
-    replay.fill(Life::Resident);
+    replay.fill(HeldSince::Resident);
     for run in 0..RUNS {
         let is_over = run > 0 && replay.found.len() == before && is_repeated(facts);
         // Tests go on, to see that nothing else is found.
@@ -72,7 +72,7 @@ pub(super) fn check(
         assert!(!is_over || replay.found.len() == before, "a run that is like the one before");
     }
     let Replay { bytes, pieces, rest, .. } = replay;
-    *buffers = Buffers { bytes, pieces, rest };
+    *buffers = ReplayMemory { bytes, pieces, rest };
 }
 
 /// Whether nothing can go wrong in a second run that does not in the first. What a run writes anew is
@@ -82,7 +82,7 @@ pub(super) fn check(
 fn is_repeated(facts: &Facts) -> bool {
     let is_alone = |value: ValueId| {
         let fact = facts.value(value);
-        fact.alias_set == fact.root && (fact.life != Life::Resident || fact.protected)
+        fact.alias_set == fact.root && (fact.life != HeldSince::Resident || fact.protected)
     };
     facts.ids().all(is_alone)
 }
@@ -120,7 +120,7 @@ impl Replay<'_, '_> {
     /// One run from its first step to its last.
     fn replay(&mut self, mut early: &[(u32, Use)]) {
         let facts = self.facts;
-        self.fill(Life::Input);
+        self.fill(HeldSince::Input);
         for step in &facts.plan.schedule {
             let position = self.positions[step.index()];
             let begun = early.partition_point(|(at, _)| *at <= position);
@@ -161,14 +161,14 @@ impl Replay<'_, '_> {
     }
 
     /// Stamps what comes from outside: values first, then what their writers may spill.
-    fn fill(&mut self, life: Life) {
+    fn fill(&mut self, life: HeldSince) {
         for guards in [false, true] {
             for value in self.facts.ids() {
                 let fact = self.facts.value(value);
                 let comes = if fact.root == value {
                     fact.life == life
                 } else {
-                    fact.filled && life == Life::Input && !guards
+                    fact.filled && life == HeldSince::Input && !guards
                 };
                 if !comes || fact.elided {
                     continue;
@@ -329,7 +329,7 @@ impl Replay<'_, '_> {
             let spans = if fact.output { self.facts.spans(value) } else { None };
             let Some((space, spans)) = spans else { continue };
             let root = self.facts.value(fact.root);
-            let any_run = root.life == Life::Resident;
+            let any_run = root.life == HeldSince::Resident;
             for span in spans {
                 self.bytes[space as usize].list(span, &mut pieces);
                 for (piece, stamp) in &pieces {
@@ -357,7 +357,7 @@ impl Replay<'_, '_> {
         for value in self.facts.ids() {
             let fact = self.facts.value(value);
             let head = self.facts.value(fact.alias_set);
-            if fact.alias_set == value || fact.root != value || head.life != Life::Resident {
+            if fact.alias_set == value || fact.root != value || head.life != HeldSince::Resident {
                 continue;
             }
             let Some((space, span)) = self.facts.span(fact.alias_set) else { continue };

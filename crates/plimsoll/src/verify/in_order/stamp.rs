@@ -2,7 +2,7 @@
 
 use plimsoll_pack::Span;
 
-use super::super::facts::{Life, Use};
+use super::super::facts::{HeldSince, Use};
 use super::super::violation::{Culprit, Thing, Violation};
 use super::Replay;
 use crate::ids::{StepId, ValueId};
@@ -120,7 +120,7 @@ impl Replay<'_, '_> {
         }
         let reader = User { step: Some(used.step), thing: Thing::Value(used.value), reads: true };
         let owner = Thing::Value(used.root);
-        let any_run = self.facts.value(used.root).life == Life::Resident;
+        let any_run = self.facts.value(used.root).life == HeldSince::Resident;
         let run = self.run;
         let good = |s: &Stamp| s.owner == owner && s.ready <= begin && (any_run || s.run == run);
         let needed =
@@ -175,7 +175,7 @@ impl Replay<'_, '_> {
             // Said when it happened.
             return;
         }
-        if root.life != Life::Temporary || self.was_written(used.root, begin) {
+        if root.life != HeldSince::Temporary || self.was_written(used.root, begin) {
             let by = Culprit { thing: stamp.owner, step: stamp.by };
             let earlier_run = stamp.run < self.run;
             self.found.push(Violation::Clobbered { step, value, by, at, earlier_run });

@@ -54,7 +54,7 @@ mod read;
 
 use std::{error, fmt, io};
 
-use super::facts::{Buffers, Facts};
+use super::facts::{Facts, FactsMemory};
 use super::violation::Region;
 use super::words::Names;
 use crate::ids::{StepId, ValueId};
@@ -99,7 +99,7 @@ fn check_within(
     trace: impl io::BufRead,
     limits: Limits,
 ) -> Result<Vec<TraceViolation>, TraceError> {
-    let facts = Facts::derive(program, plan, &mut Buffers::default(), &mut Vec::new());
+    let facts = Facts::derive(program, plan, &mut FactsMemory::default(), &mut Vec::new());
     let mut check = check::Check::new(&facts, limits);
     for line in read::Lines::new(program, plan, trace, limits) {
         let line = line?;

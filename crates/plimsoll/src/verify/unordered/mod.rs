@@ -24,9 +24,9 @@ use std::collections::BTreeMap;
 
 use plimsoll_pack::Span;
 
-use self::pairs::{Item, Judge, Touch};
+use self::pairs::{Item, Judge, ThingAccess};
 use super::before::Order;
-use super::facts::{Facts, Life, Use};
+use super::facts::{Facts, HeldSince, Use};
 use super::order::touches;
 use super::violation::Violation;
 use crate::ids::{StepId, ValueId};
@@ -112,7 +112,7 @@ fn flow(facts: &Facts, edges: &mut Vec<(StepId, StepId)>) {
     for of_root in touched.chunk_by(|a, b| a.0 == b.0) {
         let reads = of_root.partition_point(|(_, kind, ..)| *kind == AccessKind::Write);
         let (writes, reads) = of_root.split_at(reads);
-        let from_outside = facts.values[of_root[0].0].life != Life::Temporary;
+        let from_outside = facts.values[of_root[0].0].life != HeldSince::Temporary;
         for (.., read, reader) in reads {
             for (.., written, writer) in writes {
                 let before = if from_outside { writer < reader } else { writer != reader };
@@ -165,7 +165,7 @@ fn items(facts: &Facts, uses: &Uses) -> Vec<Item> {
         let Some(slot) = slot.filter(|s| s.bank.index() < facts.plan.banks.len()) else { continue };
         let span = Span::new(slot.offset, slot.offset.saturating_add(wanted));
         if !span.is_empty() {
-            let touches = vec![Touch::of_scratch(step)];
+            let touches = vec![ThingAccess::of_scratch(step)];
             items.push(Item { root: None, space: slot.bank.0, span, touches });
         }
     }
@@ -209,11 +209,11 @@ fn root_items(
     for used in uses {
         span.hi = span.hi.max(used.span.hi.saturating_add(used.guard));
     }
-    let from_outside = fact.life != Life::Temporary;
+    let from_outside = fact.life != HeldSince::Temporary;
     if from_outside {
         span.hi = span.hi.max(span.lo + fact.bytes + fact.guard);
     }
-    let lasting = fact.protected || facts.value(fact.alias_set).life == Life::Resident;
+    let lasting = fact.protected || facts.value(fact.alias_set).life == HeldSince::Resident;
     let mut cuts = vec![span.lo, span.hi];
     if lasting {
         cuts.extend(taken.iter().flat_map(|t| [t.lo, t.hi]).map(|b| b.clamp(span.lo, span.hi)));
@@ -222,15 +222,15 @@ fn root_items(
     for part in cuts.windows(2).map(|w| Span::new(w[0], w[1])).filter(|part| !part.is_empty()) {
         let reaches = |u: &Use| Span::new(u.span.lo, u.span.hi + u.guard).meets(part);
         let whole = cuts.len() == 2;
-        let mut touches: Vec<Touch> =
-            uses.iter().filter(|u| whole || reaches(u)).map(Touch::of_use).collect();
+        let mut touches: Vec<ThingAccess> =
+            uses.iter().filter(|u| whole || reaches(u)).map(ThingAccess::of_use).collect();
         if from_outside {
-            touches.push(Touch::from_outside(root));
+            touches.push(ThingAccess::from_outside(root));
         }
         if lasting && !taken.iter().any(|t| t.meets(part)) {
-            touches.push(Touch::after_run(root));
+            touches.push(ThingAccess::after_run(root));
         } else if let Some(output) = output {
-            touches.push(Touch::after_run(output));
+            touches.push(ThingAccess::after_run(output));
         }
         if !touches.is_empty() {
             items.push(Item { root: Some(root), space, span: part, touches });

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use plimsoll_pack::Span;
 
 use super::super::before::{Answers, Order};
-use super::super::facts::{Facts, Life, Use};
+use super::super::facts::{Facts, HeldSince, Use};
 use super::super::violation::{Culprit, Region, Thing, Violation};
 use crate::ids::{StepId, ValueId};
 use crate::program::{AccessKind, Until};
@@ -20,7 +20,7 @@ pub(super) struct Item {
     pub(super) space: u32,
     pub(super) span: Span,
     /// At least one.
-    pub(super) touches: Vec<Touch>,
+    pub(super) touches: Vec<ThingAccess>,
 }
 
 /// A moment: where a step begins or is over, or where it writes.
@@ -32,7 +32,7 @@ struct Mark {
 
 /// One access to a thing.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Touch {
+pub(super) struct ThingAccess {
     thing: Thing,
     /// `None` for those from outside, before or after the run.
     step: Option<StepId>,
@@ -43,7 +43,7 @@ pub(super) struct Touch {
     overs: [Mark; 2],
 }
 
-impl Touch {
+impl ThingAccess {
     pub(super) fn of_use(used: &Use) -> Self {
         let writes = used.kind == AccessKind::Write;
         let own = Mark { node: used.step.0, at_writes: writes };
@@ -57,7 +57,7 @@ impl Touch {
             Until::After(step) => Mark { node: step.0, at_writes: false },
             Until::EndOfRun => Mark { node: END, at_writes: false },
         };
-        Touch {
+        ThingAccess {
             thing: Thing::Value(used.value),
             step: Some(used.step),
             writes,
@@ -70,23 +70,30 @@ impl Touch {
     pub(super) fn of_scratch(step: StepId) -> Self {
         let mark = [Mark { node: step.0, at_writes: false }; 2];
         let thing = Thing::Scratch(step);
-        Touch { thing, step: Some(step), writes: true, in_step: true, begins: mark, overs: mark }
+        ThingAccess {
+            thing,
+            step: Some(step),
+            writes: true,
+            in_step: true,
+            begins: mark,
+            overs: mark,
+        }
     }
 
     /// Filled before the run.
     pub(super) fn from_outside(value: ValueId) -> Self {
-        Touch { writes: true, ..Touch::outside(value, START) }
+        ThingAccess { writes: true, ..ThingAccess::outside(value, START) }
     }
 
     /// Expected to be there when the run is over.
     pub(super) fn after_run(value: ValueId) -> Self {
-        Touch::outside(value, END)
+        ThingAccess::outside(value, END)
     }
 
     fn outside(value: ValueId, node: u32) -> Self {
         let mark = [Mark { node, at_writes: false }; 2];
         let thing = Thing::Value(value);
-        Touch { thing, step: None, writes: false, in_step: false, begins: mark, overs: mark }
+        ThingAccess { thing, step: None, writes: false, in_step: false, begins: mark, overs: mark }
     }
 
     fn culprit(&self) -> Culprit {
@@ -94,7 +101,7 @@ impl Touch {
     }
 
     /// Calls with every question that has to be asked to know whether this is over before that.
-    pub(super) fn ask(&self, other: &Touch, asked: &mut Vec<(u32, u32)>) {
+    pub(super) fn ask(&self, other: &ThingAccess, asked: &mut Vec<(u32, u32)>) {
         for over in self.overs {
             for begin in other.begins {
                 if over.node < START && begin.node < START && over.node != begin.node {
@@ -105,7 +112,7 @@ impl Touch {
     }
 
     /// Whether this is certainly over before that begins.
-    pub(super) fn before(&self, other: &Touch, answers: &Answers) -> bool {
+    pub(super) fn before(&self, other: &ThingAccess, answers: &Answers) -> bool {
         let over_before = |over: &Mark, begin: &Mark| match (over.node, begin.node) {
             (END, _) | (_, START) => false,
             (START, _) | (_, END) => true,
@@ -217,12 +224,12 @@ impl<'a> Judge<'a> {
     }
 
     /// Whether an access is over before another begins, or where that takes over its bytes.
-    fn before(&self, first: &Touch, second: &Touch) -> bool {
+    fn before(&self, first: &ThingAccess, second: &ThingAccess) -> bool {
         first.before(second, &self.answers) || self.taken_over(first, second)
     }
 
     /// Whether the second is declared to take over the bytes that the first reads, in one step.
-    fn taken_over(&self, first: &Touch, second: &Touch) -> bool {
+    fn taken_over(&self, first: &ThingAccess, second: &ThingAccess) -> bool {
         let (Thing::Value(read), Thing::Value(written)) = (first.thing, second.thing) else {
             return false;
         };
@@ -245,7 +252,7 @@ impl<'a> Judge<'a> {
             && second.writes
             && !spills
             && declared()
-            && Touch { overs: at_writes, ..*first }.before(second, &self.answers)
+            && ThingAccess { overs: at_writes, ..*first }.before(second, &self.answers)
     }
 
     /// Adds what is wrong with a pair, of which the first should be over before the second.
@@ -269,7 +276,13 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn harm(&self, a: &Item, first: &Touch, second: &Touch, at: Region) -> Option<Violation> {
+    fn harm(
+        &self,
+        a: &Item,
+        first: &ThingAccess,
+        second: &ThingAccess,
+        at: Region,
+    ) -> Option<Violation> {
         if !first.writes && !second.writes {
             return None;
         }
@@ -277,7 +290,7 @@ impl<'a> Judge<'a> {
         if let (None, Thing::Value(value), false) = (first.step, first.thing, first.writes) {
             let root = self.facts.value(self.facts.value(value).root);
             let alias_set = self.facts.value(root.alias_set);
-            return Some(if root.protected || alias_set.life == Life::Resident {
+            return Some(if root.protected || alias_set.life == HeldSince::Resident {
                 Violation::PersistentLost { value: root.alias_set, by, at }
             } else {
                 Violation::OutputLost { value, by: Some(by), at }
@@ -305,7 +318,7 @@ fn same_owner(a: &Item, b: &Item) -> bool {
 }
 
 /// Two accesses of one step that are in each other's way.
-fn own_step(first: &Touch, second: &Touch, at: Region) -> Option<Violation> {
+fn own_step(first: &ThingAccess, second: &ThingAccess, at: Region) -> Option<Violation> {
     let step = first.step?;
     Some(match (first.thing, second.thing) {
         (Thing::Scratch(_), _) => Violation::ScratchClobbered { step, by: second.culprit(), at },
@@ -325,7 +338,7 @@ fn own_step(first: &Touch, second: &Touch, at: Region) -> Option<Violation> {
     })
 }
 
-fn not_ordered(a: &Touch, b: &Touch, at: Region) -> Violation {
+fn not_ordered(a: &ThingAccess, b: &ThingAccess, at: Region) -> Violation {
     let (a, b) = (a.culprit(), b.culprit());
     Violation::NotOrdered { a: a.min(b), b: a.max(b), at }
 }

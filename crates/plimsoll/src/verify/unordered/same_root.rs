@@ -5,9 +5,9 @@
 use plimsoll_pack::Span;
 
 use super::super::before::{Answers, Order};
-use super::super::facts::{Facts, Life, Use};
+use super::super::facts::{Facts, HeldSince, Use};
 use super::super::violation::{Culprit, Thing, Violation};
-use super::pairs::Touch;
+use super::pairs::ThingAccess;
 use crate::program::AccessKind;
 
 /// Adds reads of what is not certainly written, and writes that nothing orders. The uses are
@@ -15,13 +15,14 @@ use crate::program::AccessKind;
 pub(super) fn check(facts: &Facts, uses: &[Use], order: &Order, found: &mut Vec<Violation>) {
     let mut asked = Vec::new();
     each_pair(uses, |a, b| {
-        Touch::of_use(a).ask(&Touch::of_use(b), &mut asked);
-        Touch::of_use(b).ask(&Touch::of_use(a), &mut asked);
+        ThingAccess::of_use(a).ask(&ThingAccess::of_use(b), &mut asked);
+        ThingAccess::of_use(b).ask(&ThingAccess::of_use(a), &mut asked);
     });
     let answers = order.answer(asked);
-    let before = |a: &Use, b: &Use| Touch::of_use(a).before(&Touch::of_use(b), &answers);
+    let before =
+        |a: &Use, b: &Use| ThingAccess::of_use(a).before(&ThingAccess::of_use(b), &answers);
     each_pair(uses, |write, other| {
-        let old_state_allowed = facts.value(write.root).life != Life::Temporary;
+        let old_state_allowed = facts.value(write.root).life != HeldSince::Temporary;
         let fine = before(write, other)
             || (before(other, write) && (other.kind == AccessKind::Write || old_state_allowed))
             || write.step == other.step;
@@ -30,7 +31,7 @@ pub(super) fn check(facts: &Facts, uses: &[Use], order: &Order, found: &mut Vec<
         }
     });
     for of_root in uses.chunk_by(|a, b| a.root == b.root) {
-        if facts.value(of_root[0].root).life == Life::Temporary {
+        if facts.value(of_root[0].root).life == HeldSince::Temporary {
             let writes = || of_root.iter().filter(|used| used.kind == AccessKind::Write);
             for read in of_root.iter().filter(|used| used.kind == AccessKind::Read) {
                 let done = writes().filter(|write| before(write, read)).map(|w| w.span);
@@ -69,7 +70,7 @@ fn race(facts: &Facts, write: &Use, other: &Use, answers: &Answers) -> Violation
     let at = facts.region(write.space, write.span.and(other.span));
     let culprit = |used: &Use| Culprit { thing: Thing::Value(used.value), step: Some(used.step) };
     let (a, b) = (culprit(write), culprit(other));
-    if Touch::of_use(other).before(&Touch::of_use(write), answers) {
+    if ThingAccess::of_use(other).before(&ThingAccess::of_use(write), answers) {
         return Violation::ReadBeforeWrite { step: other.step, value: other.value, at };
     }
     Violation::NotOrdered { a: a.min(b), b: a.max(b), at }
@@ -80,7 +81,7 @@ fn outputs(facts: &Facts, uses: &[Use], found: &mut Vec<Violation>) {
     for value in facts.ids().filter(|v| facts.value(*v).output) {
         let fact = facts.value(value);
         let Some((space, span)) = facts.span(value) else { continue };
-        if facts.value(fact.root).life != Life::Temporary || fact.elided {
+        if facts.value(fact.root).life != HeldSince::Temporary || fact.elided {
             continue;
         }
         let first = uses.partition_point(|used| used.root < fact.root);
