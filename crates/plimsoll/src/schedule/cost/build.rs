@@ -196,7 +196,7 @@ impl<'a, 'p> Builder<'a, 'p> {
                         known.late |= late;
                     }
                     None => {
-                        touches.push(PieceTouch { piece, early, late, first: true, last: true })
+                        touches.push(PieceTouch { piece, early, late, first: true, last: true });
                     }
                 }
             }
