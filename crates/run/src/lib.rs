@@ -60,11 +60,13 @@ mod pool;
 mod port;
 mod prepare;
 mod ranged;
+mod repeat;
 mod resolve;
 mod seeded;
 mod session;
 mod split;
 mod state;
+mod step;
 mod tail;
 mod types;
 

@@ -17,6 +17,7 @@ mod products;
 mod quantized;
 mod recurrent;
 mod requantized;
+mod rounds;
 mod wide;
 mod windows;
 
@@ -24,6 +25,7 @@ pub(crate) use branches::{Guard, branch, guards};
 pub(crate) use layout::copies;
 use plimsoll_model::Operator;
 pub(crate) use products::{gemm, gemm_scratch, has_fixed_factor, matmul, matmul_scratch};
+pub(crate) use rounds::{Rounds, Share, repeated};
 pub(crate) use wide::{Wider, widened};
 pub(crate) use windows::{conv, conv_scratch};
 

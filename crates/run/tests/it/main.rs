@@ -3,6 +3,7 @@
 mod branches;
 mod corpus;
 mod fused;
+mod loops;
 mod random;
 mod ranges;
 mod state;
