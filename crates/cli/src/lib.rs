@@ -23,6 +23,7 @@ mod donations;
 mod explain;
 mod fit;
 mod foreign;
+mod given;
 mod input;
 mod kind;
 mod man;

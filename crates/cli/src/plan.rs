@@ -308,7 +308,7 @@ impl Args {
             if layout.values.is_empty() {
                 output::note("no param has a place, so none is shared; try --place params,outputs");
             }
-            output::to_path(path, &layout.to_json())?;
+            output::to_path(path, layout.to_json())?;
         }
         let Some(refusal) = report.refusal() else { return Ok(Answer::Yes) };
         output.note(&format!("{}: {refusal}", subject.source));
