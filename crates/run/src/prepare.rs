@@ -167,13 +167,15 @@ impl<'a> Prepared<'a> {
         if !donated.is_empty() {
             (planned, values) = self.donating(&kernels, &steps, &donated)?;
         }
-        // What a node in a fused step has packed for itself is given back before the step packs it.
-        let nodes = steps.iter().flat_map(|step| &step.nodes).map(|node| &model.body.nodes[*node]);
-        let within: BTreeSet<&str> = nodes.map(|node| &node.name[..]).collect();
+        // What a node in a fused step has packed for itself is given back before the step packs it. A node that a step reads
+        // through may still run by itself, for others.
+        let ends: BTreeSet<&str> = steps.iter().filter_map(|step| last_name(model, step)).collect();
+        let graph = &planned.best.graph;
+        let runs: BTreeSet<&str> = graph.node_ids().map(|id| &graph.node(id).name[..]).collect();
         let mut alone = BTreeMap::new();
         for (id, built) in inferred.graph.node_ids().zip(library) {
             let name = &inferred.graph.node(id).name;
-            if !within.contains(&name[..]) {
+            if runs.contains(&name[..]) && !ends.contains(&name[..]) {
                 alone.insert(name.clone(), built);
             }
         }
@@ -192,12 +194,11 @@ impl<'a> Prepared<'a> {
         let Prepared { model, inferred: Inferred { facts, statics, order, .. }, .. } = self;
         let wiring = Wiring::new(model, order);
         let fusing = Fusing { model, facts, statics, wiring: &wiring, kernels };
-        let last = |step: &FusedStep| step.nodes.last().map(|last| &model.body.nodes[*last].name);
         let graph = &planned.best.graph;
         let mut library = Vec::new();
         for id in graph.node_ids() {
             let node = graph.node(id);
-            let step = steps.iter().find(|step| last(step) == Some(&node.name));
+            let step = steps.iter().find(|step| last_name(model, step) == Some(&node.name[..]));
             let built = match step {
                 Some(step) => kernels.built(&fusing, step),
                 None => alone.remove(&node.name).ok_or_else(|| "no kernel".to_owned()),
@@ -297,4 +298,9 @@ impl<'a> Prepared<'a> {
         let (facts, level, threads) = (&self.inferred.facts[..], self.options.level, &self.threads);
         ops::build(&At { node, facts, constants, level, threads, wider: None })
     }
+}
+
+/// The name of the last node of a fused step: that of the step.
+fn last_name<'m>(model: &'m Model, step: &FusedStep) -> Option<&'m str> {
+    step.nodes.last().map(|last| &model.body.nodes[*last].name[..])
 }
