@@ -79,8 +79,8 @@ impl Activation {
                     x
                 }
             }
-            Activation::Sigmoid => sigmoid(x),
-            Activation::Silu => x * sigmoid(x),
+            Activation::Sigmoid => math::sigmoid(x),
+            Activation::Silu => x * math::sigmoid(x),
             Activation::Tanh => math::tanh(x),
             Activation::Gelu => 0.5 * x * (1.0 + math::erf(x * core::f32::consts::FRAC_1_SQRT_2)),
             Activation::GeluTanh => gelu_tanh(x),
@@ -95,11 +95,6 @@ impl Activation {
             }
         }
     }
-}
-
-#[inline(always)]
-fn sigmoid(x: f32) -> f32 {
-    1.0 / (1.0 + math::exp(-x))
 }
 
 #[inline(always)]

@@ -118,6 +118,8 @@ pub trait Real: Number {
     #[must_use]
     fn exp(self) -> Self;
     #[must_use]
+    fn sigmoid(self) -> Self;
+    #[must_use]
     fn exp_m1(self) -> Self;
     #[must_use]
     fn ln(self) -> Self;
@@ -466,19 +468,24 @@ macro_rules! reals {
     };
 }
 reals!(f32:
-    exp = math::exp, exp_m1 = libm::expm1f, ln = math::ln, ln_1p = libm::log1pf, sqrt = math::sqrt,
+    exp = math::exp, sigmoid = math::sigmoid, exp_m1 = libm::expm1f, ln = math::ln, ln_1p = libm::log1pf, sqrt = math::sqrt,
     erf = math::erf, floor = math::floor, ceil = math::ceil, round_even = math::round_even,
     sin = libm::sinf, cos = libm::cosf, tan = libm::tanf, asin = libm::asinf, acos = libm::acosf,
     atan = libm::atanf, sinh = libm::sinhf, cosh = libm::coshf, tanh = math::tanh,
     asinh = libm::asinhf, acosh = libm::acoshf, atanh = libm::atanhf,
 );
 reals!(f64:
-    exp = libm::exp, exp_m1 = libm::expm1, ln = libm::log, ln_1p = libm::log1p, sqrt = libm::sqrt,
+    exp = libm::exp, sigmoid = sigmoid_f64, exp_m1 = libm::expm1, ln = libm::log, ln_1p = libm::log1p, sqrt = libm::sqrt,
     erf = libm::erf, floor = libm::floor, ceil = libm::ceil, round_even = libm::rint,
     sin = libm::sin, cos = libm::cos, tan = libm::tan, asin = libm::asin, acos = libm::acos,
     atan = libm::atan, sinh = libm::sinh, cosh = libm::cosh, tanh = libm::tanh,
     asinh = libm::asinh, acosh = libm::acosh, atanh = libm::atanh,
 );
+
+#[inline(always)]
+fn sigmoid_f64(x: f64) -> f64 {
+    1.0 / (1.0 + libm::exp(-x))
+}
 
 /// Each function is that of `f32`, rounded.
 macro_rules! half_number {
@@ -523,7 +530,7 @@ macro_rules! half_number {
         }
         impl Real for $type {
             half_number!(@one $type Real:
-                exp exp_m1 ln ln_1p sqrt erf floor ceil round_even sin cos tan asin acos atan
+                exp sigmoid exp_m1 ln ln_1p sqrt erf floor ceil round_even sin cos tan asin acos atan
                 sinh cosh tanh asinh acosh atanh);
             #[inline(always)]
             fn is_nan(self) -> bool {

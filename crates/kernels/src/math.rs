@@ -84,13 +84,29 @@ pub fn exp(x: f32) -> f32 {
 #[inline(always)]
 #[must_use]
 pub(crate) fn exp_or_zero(x: f32) -> f32 {
-    let least = -85.95;
-    let within = if x < least { least } else { x };
-    let shifted = within * core::f32::consts::LOG2_E + TO_WHOLE;
-    let significand = exp_significand(within, shifted - TO_WHOLE);
+    let y = exp_within(if x < LEAST_EXPONENT { LEAST_EXPONENT } else { x });
+    if x < LEAST_EXPONENT { 0.0 } else { y }
+}
+
+/// What [`exp_within`] takes at least: the power is a normal number.
+const LEAST_EXPONENT: f32 = -85.95;
+
+/// e to the power `x`, which is between [`LEAST_EXPONENT`] and 89; infinite from 88.4 on. Not a number stays what it is.
+#[inline(always)]
+fn exp_within(x: f32) -> f32 {
+    let shifted = x * core::f32::consts::LOG2_E + TO_WHOLE;
+    let significand = exp_significand(x, shifted - TO_WHOLE);
     let whole = shifted.to_bits().wrapping_sub(TO_WHOLE.to_bits()).cast_signed();
-    let y = significand * power_of_two(whole);
-    if x < least { 0.0 } else { y }
+    significand * power_of_two(whole)
+}
+
+/// `1 / (1 + exp(-x))`; 0 where that is below the normal numbers.
+#[inline(always)]
+#[must_use]
+pub fn sigmoid(x: f32) -> f32 {
+    let x = if x < -89.0 { -89.0 } else { x };
+    let x = if x > -LEAST_EXPONENT { -LEAST_EXPONENT } else { x };
+    1.0 / (1.0 + exp_within(-x))
 }
 
 /// e to the power `x` over 2 to the power `exponent`, the whole number next to what `x` is in powers of 2.
@@ -104,7 +120,7 @@ fn exp_significand(x: f32, exponent: f32) -> f32 {
     1.0 + (rest + rest * rest * tail)
 }
 
-/// 2 to a power that a normal number has.
+/// 2 to a power that a normal number has; infinite for 128.
 #[inline(always)]
 fn power_of_two(exponent: i32) -> f32 {
     f32::from_bits((exponent.wrapping_add(127) << 23).cast_unsigned())
@@ -162,7 +178,9 @@ pub fn tanh(x: f32) -> f32 {
         [-0.333_333_3, 0.133_332_21, -0.053_948_183, 0.021_706_937, -0.008_190_17, 0.002_152_867_4],
     );
     let near = x + x * square * tail;
-    let far = (1.0 - 2.0 / (exp(2.0 * magnitude) + 1.0)).copysign(x);
+    // From here on the tangent is 1.
+    let within = if magnitude > 10.0 { 10.0 } else { magnitude };
+    let far = (1.0 - 2.0 / (exp_within(2.0 * within) + 1.0)).copysign(x);
     if magnitude < 0.625 { near } else { far }
 }
 
@@ -198,7 +216,7 @@ pub fn erf(x: f32) -> f32 {
             -0.000_020_963_567,
         ],
     );
-    let far = (1.0 - exp(log_of_rest)).copysign(x);
+    let far = (1.0 - exp_within(log_of_rest)).copysign(x);
     if magnitude < 0.921_875 { near } else { far }
 }
 

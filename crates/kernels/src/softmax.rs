@@ -6,7 +6,7 @@
 
 use crate::places::Along;
 use crate::simd::{Level, widest};
-use crate::sum::{LANES, max_of, sum_of};
+use crate::sum::{self, LANES, max_of, sum_of};
 use crate::{math, order};
 
 /// What becomes of a row.
@@ -84,19 +84,57 @@ fn slice_in_place(level: Level, function: Softmax, y: &mut [f32], along: Along) 
 /// A row of elements side by side becomes their softmax.
 #[inline(always)]
 pub(crate) fn softmax_row(y: &mut [f32]) {
-    let most = max_of(y);
-    for y in &mut *y {
-        *y = math::exp_or_zero(*y - most);
-    }
-    let inverse = 1.0
-        / sum_of(
-            y,
+    let most = greatest(y);
+    let mut sum = 0.0;
+    for block in y.chunks_mut(sum::BLOCK) {
+        let mut lanes = [0.0; LANES];
+        for_each_vector(
+            block,
             #[inline(always)]
-            |x| x,
+            |vector| {
+                for lane in 0..LANES {
+                    vector[lane] = math::exp_or_zero(vector[lane] - most);
+                    lanes[lane] += vector[lane];
+                }
+            },
         );
+        sum += sum::join(lanes, |a, b| a + b);
+    }
+    let inverse = 1.0 / sum;
     for y in y {
         *y *= inverse;
     }
+}
+
+/// Calls `visit` with each vector of a row; the last one is filled up with minus infinity. So there is no rest, which would be
+/// gone over number by number.
+#[inline(always)]
+fn for_each_vector(y: &mut [f32], mut visit: impl FnMut(&mut [f32; LANES])) {
+    let (vectors, rest) = y.as_chunks_mut::<LANES>();
+    for vector in vectors {
+        visit(vector);
+    }
+    if !rest.is_empty() {
+        let mut last = [f32::NEG_INFINITY; LANES];
+        last[..rest.len()].copy_from_slice(rest);
+        visit(&mut last);
+        rest.copy_from_slice(&last[..rest.len()]);
+    }
+}
+
+/// The largest element but for those that are not numbers: the sum is not a number then, whatever this is.
+#[inline(always)]
+fn greatest(y: &[f32]) -> f32 {
+    let most = |a: f32, b: f32| if a > b { a } else { b };
+    let (vectors, rest) = y.as_chunks::<LANES>();
+    let mut lanes = [f32::NEG_INFINITY; LANES];
+    lanes[..rest.len()].copy_from_slice(rest);
+    for vector in vectors {
+        for lane in 0..LANES {
+            lanes[lane] = most(vector[lane], lanes[lane]);
+        }
+    }
+    sum::join(lanes, most)
 }
 
 #[inline(always)]

@@ -8,7 +8,7 @@
 /// How many sums run side by side.
 pub(crate) const LANES: usize = 16;
 /// How many elements are added before lanes are joined.
-const BLOCK: usize = 64 * LANES;
+pub(crate) const BLOCK: usize = 64 * LANES;
 
 /// The sum of `of(x)` over all elements.
 #[inline(always)]

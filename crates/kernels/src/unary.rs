@@ -303,7 +303,7 @@ pub(crate) fn relu<T: Number>(x: T) -> T {
 
 #[inline(always)]
 pub(crate) fn sigmoid<T: Real>(x: T) -> T {
-    T::ONE.div(T::ONE.add(x.neg().exp()))
+    x.sigmoid()
 }
 
 /// Of large `x` it is `x`, of negative ones the small rest.

@@ -8,10 +8,12 @@
 //! - **Pointwise and general** convolutions are products of the weights with what the window sees. That matrix is never
 //!   whole in memory: a block of it at a time is packed into scratch, of which there is at most about half a megabyte,
 //!   whatever the image.
-//! - **Depthwise** ones, with a window of one or two dims and strides of 1 or 2, run over bands of padded rows.
+//! - **Depthwise** ones, with a window of one or two dims and strides of 1 or 2, go over each plane: squares of 3 and 5
+//!   where it is, others over bands of padded rows.
 
 mod columns;
 mod depthwise;
+mod rolling;
 
 use core::ops::Range;
 
@@ -22,7 +24,7 @@ use crate::epilogue::{Epilogue, Residual};
 use crate::gemm::finish::Finish;
 use crate::gemm::pack::{panel_b, panel_count};
 use crate::gemm::tile::{Block, Far, PanelsA, PanelsB};
-use crate::gemm::{Blocks, LINE, Matrix, Shape, aligned, gemm_scratch, pack_a, packed_a_len};
+use crate::gemm::{Blocks, Matrix, Shape, aligned, gemm_scratch, pack_a, packed_a_len};
 use crate::window::Window;
 
 /// The shape of a convolution.
@@ -102,7 +104,7 @@ pub fn pack_conv(level: Level, conv: &Conv, weights: &[f32], out: &mut [f32]) {
 #[must_use]
 pub fn conv_scratch(level: Level, conv: &Conv, packed: bool) -> usize {
     if is_depthwise(conv) {
-        return Band::new(&conv.window).scratch() + LINE;
+        return depthwise::scratch(&conv.window);
     }
     let weights = if packed { 0 } else { packed_a_len(level, conv.rows(), conv.depth()) };
     gemm_scratch(level, conv.product(), true, false) + weights

@@ -10,7 +10,7 @@ use core::ops::Range;
 use super::Matrix;
 use super::tile::{load_at, store_at};
 use crate::Level;
-use crate::simd::{Kernel, Simd};
+use crate::simd::{Kernel, Simd, transposed};
 
 /// In how many panels of at most `most` rows these rows are.
 pub(crate) fn panel_count(rows: usize, most: usize) -> usize {
@@ -28,9 +28,8 @@ pub(crate) fn panel_a(a: Matrix<'_>, rows: Range<usize>, k: Range<usize>, out: &
             out.copy_from_slice(&a.data[k * a.column_stride + rows.start..][..len]);
         }
     } else if a.column_stride == 1 {
-        for (r, row) in rows.enumerate() {
-            scatter(&a.data[row * a.row_stride..][k.clone()], len, &mut out[r..]);
-        }
+        let line = |row: usize| &a.data[(rows.start + row) * a.row_stride..][k.clone()];
+        interleave(len, line, len, out);
     } else {
         for (r, row) in rows.enumerate() {
             let from = &a.data[row * a.row_stride + k.start * a.column_stride..];
@@ -39,6 +38,35 @@ pub(crate) fn panel_a(a: Matrix<'_>, rows: Range<usize>, k: Range<usize>, out: &
                 out[r] = *x;
             }
         }
+    }
+}
+
+/// Lines of elements side by side: element `k` of line `l` becomes element `k · step + l`. Four lines at a time are turned in
+/// registers; the last four may be some of those before again.
+fn interleave<'a>(count: usize, line: impl Fn(usize) -> &'a [f32], step: usize, out: &mut [f32]) {
+    if count < 4 {
+        (0..count).for_each(|l| scatter(line(l), step, &mut out[l..]));
+        return;
+    }
+    for first in (0..count).step_by(4) {
+        let first = first.min(count - 4);
+        interleave_four([0, 1, 2, 3].map(|l| line(first + l)), step, &mut out[first..]);
+    }
+}
+
+fn interleave_four(lines: [&[f32]; 4], step: usize, out: &mut [f32]) {
+    let [(a, a_rest), (b, b_rest), (c, c_rest), (d, d_rest)] = lines.map(<[f32]>::as_chunks::<4>);
+    let mut at = 0;
+    for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(d) {
+        let out = &mut out[at..at + 3 * step + 4];
+        for (k, four) in transposed([*a, *b, *c, *d]).iter().enumerate() {
+            out[k * step..][..4].copy_from_slice(four);
+        }
+        at += 4 * step;
+    }
+    for (((a, b), c), d) in a_rest.iter().zip(b_rest).zip(c_rest).zip(d_rest) {
+        out[at..at + 4].copy_from_slice(&[*a, *b, *c, *d]);
+        at += step;
     }
 }
 
@@ -75,15 +103,16 @@ pub(crate) fn panel_b(
         level.run(Rows { b, k, columns, width, out });
         return;
     }
-    for (c, column) in columns.enumerate() {
-        let from = &b.data[k.start * b.row_stride + column * b.column_stride..];
-        if b.row_stride == 1 {
-            scatter(&from[..k.len()], width, &mut out[c..]);
-            continue;
-        }
-        let from = from.iter().step_by(b.row_stride.max(1));
-        for (out, x) in out.chunks_exact_mut(width).zip(from) {
-            out[c] = *x;
+    let column =
+        |c: usize| &b.data[k.start * b.row_stride + (columns.start + c) * b.column_stride..];
+    if b.row_stride == 1 {
+        interleave(len, |c| &column(c)[..k.len()], width, out);
+    } else {
+        for c in 0..len {
+            let from = column(c).iter().step_by(b.row_stride.max(1));
+            for (out, x) in out.chunks_exact_mut(width).zip(from) {
+                out[c] = *x;
+            }
         }
     }
     if len < width {

@@ -12,6 +12,7 @@
 pub mod level;
 mod portable;
 mod root;
+mod transpose;
 mod vector;
 mod wide;
 #[cfg(target_arch = "x86_64")]
@@ -19,5 +20,6 @@ mod x86;
 
 pub use level::Level;
 pub use root::sqrt;
+pub(crate) use transpose::transposed;
 pub(crate) use vector::{Kernel, Simd};
 pub(crate) use wide::{wide, widest};

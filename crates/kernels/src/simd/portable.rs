@@ -47,6 +47,27 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
+    fn load_clipped(self, from: &[f32], at: isize) -> Self::V {
+        let lane =
+            |lane: usize| at.checked_add_unsigned(lane).and_then(|at| usize::try_from(at).ok());
+        let number = |at: usize| lane(at).and_then(|at| from.get(at)).copied().unwrap_or(0.0);
+        match usize::try_from(at) {
+            Ok(at) if at + LANES <= from.len() => self.load(&from[at..]),
+            _ => [number(0), number(1), number(2), number(3)],
+        }
+    }
+
+    #[inline(always)]
+    fn evens(self, low: Self::V, high: Self::V) -> Self::V {
+        [low[0], low[2], high[0], high[2]]
+    }
+
+    #[inline(always)]
+    fn odds(self, low: Self::V, high: Self::V) -> Self::V {
+        [low[1], low[3], high[1], high[3]]
+    }
+
+    #[inline(always)]
     fn store(self, v: Self::V, to: &mut [f32]) {
         to[..LANES].copy_from_slice(&v);
     }

@@ -20,6 +20,13 @@ pub(crate) trait Simd: Copy {
     fn load_part(self, from: &[f32], len: usize) -> Self::V;
     /// Every second number of `from`, from the first on; there are at least two for each lane, but for one.
     fn load_even(self, from: &[f32]) -> Self::V;
+    /// The numbers of `from` from place `at` on, which may be before its first or behind its last: zeros where
+    /// there are none.
+    fn load_clipped(self, from: &[f32], at: isize) -> Self::V;
+    /// Every second lane of two vectors, from the first on.
+    fn evens(self, low: Self::V, high: Self::V) -> Self::V;
+    /// Every second lane of two vectors, from the second on.
+    fn odds(self, low: Self::V, high: Self::V) -> Self::V;
     /// Into the first numbers of `to`.
     fn store(self, v: Self::V, to: &mut [f32]);
     /// The first `len` lanes into the first numbers of `to`.

@@ -6,13 +6,13 @@
 #![allow(unsafe_code, reason = "instructions that not every processor has")]
 
 use core::arch::x86_64::{
-    __m256, __m256i, __m512, _MM_HINT_T1, _mm_prefetch, _mm256_add_ps, _mm256_castpd_ps,
-    _mm256_castps_pd, _mm256_cmpgt_epi32, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_maskload_ps,
-    _mm256_maskstore_ps, _mm256_max_ps, _mm256_min_ps, _mm256_mul_ps, _mm256_permute4x64_pd,
-    _mm256_set1_epi32, _mm256_set1_ps, _mm256_setr_epi32, _mm256_shuffle_ps, _mm256_storeu_ps,
-    _mm512_add_ps, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps,
-    _mm512_max_ps, _mm512_min_ps, _mm512_mul_ps, _mm512_permutex2var_ps, _mm512_set1_ps,
-    _mm512_setr_epi32, _mm512_storeu_ps,
+    __m256, __m256i, __m512, _MM_HINT_T1, _mm_prefetch, _mm256_add_ps, _mm256_and_si256,
+    _mm256_castpd_ps, _mm256_castps_pd, _mm256_cmpgt_epi32, _mm256_fmadd_ps, _mm256_loadu_ps,
+    _mm256_maskload_ps, _mm256_maskstore_ps, _mm256_max_ps, _mm256_min_ps, _mm256_mul_ps,
+    _mm256_permute4x64_pd, _mm256_set1_epi32, _mm256_set1_ps, _mm256_setr_epi32, _mm256_shuffle_ps,
+    _mm256_storeu_ps, _mm512_add_ps, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_mask_storeu_ps,
+    _mm512_maskz_loadu_ps, _mm512_max_ps, _mm512_min_ps, _mm512_mul_ps, _mm512_permutex2var_ps,
+    _mm512_set1_ps, _mm512_setr_epi32, _mm512_storeu_ps,
 };
 
 use super::level::{Kind, Level};
@@ -57,6 +57,36 @@ fn first_lanes(len: usize) -> __m256i {
     _mm256_cmpgt_epi32(_mm256_set1_epi32(len.cast_signed() as i32), lanes)
 }
 
+/// All ones in the lanes from `first` on.
+#[target_feature(enable = "avx,avx2")]
+fn lanes_from(first: usize) -> __m256i {
+    let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    _mm256_cmpgt_epi32(lanes, _mm256_set1_epi32(first.cast_signed() as i32 - 1))
+}
+
+/// What a shuffle of two vectors leaves half by half of 128 bits, in the order of the vectors.
+#[target_feature(enable = "avx,avx2")]
+fn in_order(mixed: __m256) -> __m256 {
+    _mm256_castpd_ps(_mm256_permute4x64_pd::<0b1101_1000>(_mm256_castps_pd(mixed)))
+}
+
+/// The lanes of a vector that are within a slice.
+#[derive(Clone, Copy)]
+struct Lanes {
+    first: usize,
+    /// Behind the last one; not before the first.
+    last: usize,
+}
+
+impl Lanes {
+    /// Of `count` lanes, the first of which is at place `at` of a slice of `len`.
+    #[inline(always)]
+    fn new(count: isize, len: usize, at: isize) -> Lanes {
+        let place = |end: isize| end.saturating_sub(at).clamp(0, count).cast_unsigned();
+        Lanes { first: place(0), last: place(len.cast_signed()) }
+    }
+}
+
 impl Simd for Avx2 {
     type V = __m256;
     const LANES: usize = 8;
@@ -90,9 +120,30 @@ impl Simd for Avx2 {
             let low = _mm256_loadu_ps(from.as_ptr());
             let high = _mm256_loadu_ps(from.as_ptr().add(7));
             // Each half of 128 bits has two of the first eight and two of the last ones: 0 2 8 10 4 6 12 14.
-            let mixed = _mm256_shuffle_ps::<0b1101_1000>(low, high);
-            _mm256_castpd_ps(_mm256_permute4x64_pd::<0b1101_1000>(_mm256_castps_pd(mixed)))
+            in_order(_mm256_shuffle_ps::<0b1101_1000>(low, high))
         }
+    }
+
+    #[inline(always)]
+    fn load_clipped(self, from: &[f32], at: isize) -> __m256 {
+        let Lanes { first, last } = Lanes::new(8, from.len(), at);
+        // SAFETY: `self` is proof of AVX2; only lanes that are in `from` are read.
+        unsafe {
+            let lanes = _mm256_and_si256(first_lanes(last), lanes_from(first));
+            _mm256_maskload_ps(from.as_ptr().wrapping_offset(at), lanes)
+        }
+    }
+
+    #[inline(always)]
+    fn evens(self, low: __m256, high: __m256) -> __m256 {
+        // SAFETY: `self` is proof of AVX2.
+        unsafe { in_order(_mm256_shuffle_ps::<0b1000_1000>(low, high)) }
+    }
+
+    #[inline(always)]
+    fn odds(self, low: __m256, high: __m256) -> __m256 {
+        // SAFETY: `self` is proof of AVX2.
+        unsafe { in_order(_mm256_shuffle_ps::<0b1101_1101>(low, high)) }
     }
 
     #[inline(always)]
@@ -180,6 +231,34 @@ impl Simd for Avx512 {
             // Lanes of the second vector are from 16 on; it begins at number 15.
             let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
             _mm512_permutex2var_ps(low, even, high)
+        }
+    }
+
+    #[inline(always)]
+    fn load_clipped(self, from: &[f32], at: isize) -> __m512 {
+        let Lanes { first, last } = Lanes::new(16, from.len(), at);
+        // SAFETY: `self` is proof of AVX-512; only lanes that are in `from` are read.
+        unsafe {
+            let lanes = first_bits(last) & !first_bits(first);
+            _mm512_maskz_loadu_ps(lanes, from.as_ptr().wrapping_offset(at))
+        }
+    }
+
+    #[inline(always)]
+    fn evens(self, low: __m512, high: __m512) -> __m512 {
+        // SAFETY: `self` is proof of AVX-512.
+        unsafe {
+            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            _mm512_permutex2var_ps(low, even, high)
+        }
+    }
+
+    #[inline(always)]
+    fn odds(self, low: __m512, high: __m512) -> __m512 {
+        // SAFETY: `self` is proof of AVX-512.
+        unsafe {
+            let odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+            _mm512_permutex2var_ps(low, odd, high)
         }
     }
 
