@@ -7,7 +7,8 @@
 use core::ops::Range;
 
 use crate::Level;
-use crate::epilogue::Epilogue;
+use crate::epilogue::{Epilogue, Residual};
+use crate::simd::wide;
 use crate::window::Window;
 
 /// The shape of a transposed convolution.
@@ -58,7 +59,7 @@ pub fn conv_transpose_scratch(_level: Level, _conv: &ConvTranspose) -> usize {
 
 /// The planes `planes` of the output into `y`, which holds just these. All else is whole.
 pub fn conv_transpose(
-    _level: Level,
+    level: Level,
     conv: &ConvTranspose,
     operands: &Operands<'_>,
     planes: Range<usize>,
@@ -70,13 +71,88 @@ pub fn conv_transpose(
     assert_eq!(x.len(), conv.batch * conv.in_channels * window.output_len(), "length of x");
     assert_eq!(weights.len(), conv.weights_len(), "length of weights");
     assert_eq!(y.len(), planes.len() * window.input_len(), "length of y");
+    // A residual that is in the output must not be overwritten with sums.
+    let is_in_place = epilogue.residual == Residual::InPlace;
     for (plane, y) in planes.zip(y.chunks_exact_mut(window.input_len().max(1))) {
+        let channel = plane % conv.out_channels;
+        if is_in_place {
+            for (place, y) in y.iter_mut().enumerate() {
+                let sum = sum_at(conv, x, weights, plane, place);
+                *y = epilogue.at(sum, channel, plane, place, *y);
+            }
+            continue;
+        }
+        wide(
+            level,
+            #[inline(always)]
+            || sums(conv, x, weights, plane, y),
+        );
         for (place, y) in y.iter_mut().enumerate() {
-            let channel = plane % conv.out_channels;
-            let sum = sum_at(conv, x, weights, plane, place);
-            *y = epilogue.at(sum, channel, plane, place, *y);
+            *y = epilogue.at(*y, channel, plane, place, 0.0);
         }
     }
+}
+
+/// How many sums of a row are added up at a time.
+const RUN: usize = 64;
+
+/// All sums of a plane, each the chain of [`sum_at`]: tap after tap, some neighbours in a row of the input at a time.
+#[inline(always)]
+fn sums(conv: &ConvTranspose, x: &[f32], weights: &[f32], plane: usize, y: &mut [f32]) {
+    let window = &conv.window;
+    let (image, channel) = (plane / conv.out_channels, plane % conv.out_channels);
+    let (per_group, in_group) = (conv.out_channels / conv.groups, conv.in_channels / conv.groups);
+    let first = channel / per_group * in_group;
+    let (taps, len, columns) = (window.kernel_len(), window.output_len(), window.output[2]);
+    let step = window.strides[2];
+    y.fill(0.0);
+    for tap in 0..taps {
+        for row in 0..len / columns.max(1) {
+            let Some(begin) = row_of(window, tap, row) else { continue };
+            let seen = columns_of(window, tap);
+            for column in seen.clone().step_by(RUN) {
+                let count = RUN.min(seen.end - column);
+                let shift = column * step + tap % window.kernel[2] * window.dilations[2];
+                let y = &mut y[begin + shift - window.pads_begin[2]..];
+                let mut run = [0.0; RUN];
+                for (sum, y) in run[..count].iter_mut().zip(y.iter().step_by(step)) {
+                    *sum = *y;
+                }
+                for i in first..first + in_group {
+                    let from = (image * conv.in_channels + i) * len + row * columns + column;
+                    let w = weights[(i * per_group + channel % per_group) * taps + tap];
+                    for (sum, x) in run[..count].iter_mut().zip(&x[from..from + count]) {
+                        *sum += x * w;
+                    }
+                }
+                for (sum, y) in run[..count].iter().zip(y.iter_mut().step_by(step)) {
+                    *y = *sum;
+                }
+            }
+        }
+    }
+}
+
+/// Where the row of outputs begins that a tap of a row of inputs adds to, if it is one.
+fn row_of(window: &Window, tap: usize, row: usize) -> Option<usize> {
+    let [_, kernel_rows, kernel_columns] = window.kernel;
+    let taps = [tap / (kernel_rows * kernel_columns), tap / kernel_columns % kernel_rows];
+    let [_, rows, columns] = window.input;
+    let from = [row / window.output[1], row % window.output[1]];
+    let place = |d: usize| {
+        let padded = from[d] * window.strides[d] + taps[d] * window.dilations[d];
+        padded.checked_sub(window.pads_begin[d]).filter(|place| *place < window.input[d])
+    };
+    Some((place(0)? * rows + place(1)?) * columns)
+}
+
+/// Which columns of inputs a tap adds to outputs that there are.
+fn columns_of(window: &Window, tap: usize) -> Range<usize> {
+    let shift = tap % window.kernel[2] * window.dilations[2];
+    let up_to = |edge: usize| edge.saturating_sub(shift).div_ceil(window.strides[2]);
+    let (pad, columns) = (window.pads_begin[2], window.output[2]);
+    let end = up_to(window.input[2] + pad).min(columns);
+    up_to(pad).min(end)..end
 }
 
 /// The sum of one output: over the window, and for each of its elements over the channels of the group.
