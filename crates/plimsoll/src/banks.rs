@@ -4,6 +4,8 @@
 //! alive at the moment of the highest load, until the load fits, then whatever a packing leaves
 //! above the capacity. Cost: a packing a bank, and a few quick ones where a capacity is tight.
 
+mod overload;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -12,6 +14,7 @@ use plimsoll_pack::{
     solve_watched,
 };
 
+use self::overload::overload;
 use crate::align::common_multiple;
 use crate::liveness::reserved;
 use crate::lower::{Request, What, conflicts, life};
@@ -211,48 +214,37 @@ impl Filling<'_, '_, '_> {
         outside: &mut Vec<usize>,
         capacity: u64,
     ) -> Result<(), Refusal> {
-        loop {
+        while !inside.is_empty() {
             let problem = self.problem(inside)?;
-            let sweep = Sweep::new(&problem);
-            let (load, section) = sweep.peak();
-            let mut evicted: Vec<usize> = Vec::new();
-            if let (Some(section), true) = (section, load > capacity) {
-                evicted = self.largest_alive(inside, sweep.life_of(section), load - capacity);
-            } else {
+            let gone = overload(&problem, &Sweep::new(&problem), inside.len(), capacity);
+            let mut evicted: Vec<PackedId> = match gone {
+                Some(gone) => gone,
+                // What another plan lends is too much alone.
+                None => problem.ids().take(inside.len()).collect(),
+            };
+            if evicted.is_empty() {
                 let outcome = self.solve(&problem, inside);
                 if outcome.arena_bytes <= capacity {
                     return Ok(());
                 }
                 let solution = outcome.solution.ok_or_else(|| Refusal::NoRoom(inside.clone()))?;
-                let above = |(index, _): &(usize, &usize)| {
-                    let id = PackedId(*index as u32);
-                    solution.offset(id) + problem.buffer(id).size > capacity
-                };
-                evicted
-                    .extend(inside.iter().enumerate().filter(above).map(|(_, request)| *request));
+                let ours = || problem.ids().take(inside.len());
+                let end = |id: PackedId| solution.offset(id) + problem.buffer(id).size;
+                evicted.extend(ours().filter(|id| end(*id) > capacity));
+                if evicted.is_empty() {
+                    // Only what another plan lends is above the capacity.
+                    evicted.extend(ours());
+                }
             }
-            if evicted.is_empty() {
-                // Only what another plan lends is above the capacity.
-                evicted.append(inside);
+            outside.extend(evicted.iter().map(|id| inside[id.index()]));
+            let mut stays = vec![true; inside.len()];
+            for id in evicted {
+                stays[id.index()] = false;
             }
-            inside.retain(|request| !evicted.contains(request));
-            outside.extend(evicted);
+            let mut stays = stays.into_iter();
+            inside.retain(|_| stays.next() == Some(true));
         }
-    }
-
-    /// The largest items alive at a moment that make up so many bytes together.
-    fn largest_alive(&self, inside: &[usize], moment: Life, bytes: u64) -> Vec<usize> {
-        let size = |request: &usize| self.requests[*request].buffer.size;
-        let alive = |request: &usize| self.requests[*request].buffer.life.meets(moment);
-        let mut alive: Vec<usize> = inside.iter().copied().filter(alive).collect();
-        alive.sort_by_cached_key(|request| (std::cmp::Reverse(size(request)), *request));
-        let mut freed = 0;
-        let enough = |request: &usize| {
-            let more = freed < bytes;
-            freed += size(request);
-            more
-        };
-        alive.into_iter().take_while(enough).collect()
+        Ok(())
     }
 
     fn problem(&self, inside: &[usize]) -> Result<Problem, Refusal> {
