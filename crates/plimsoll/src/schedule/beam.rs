@@ -1,9 +1,7 @@
 //! Beam search: the same steps as the exact search, but only the most promising sets are kept.
 
-use std::collections::HashMap;
-
 use super::cost::GroupId;
-use super::scope::{Scope, Set};
+use super::scope::{BySet, Scope};
 use super::trail::{Stop, Trail};
 use super::work::Work;
 
@@ -22,10 +20,10 @@ pub(crate) fn beam(
     let mut level = vec![trail.push(Stop { state: start, from: None, ran })];
     let mut best: Option<(u64, usize)> = None;
     while !level.is_empty() {
-        let mut reached: HashMap<Set, usize> = HashMap::new();
+        let mut reached: BySet<usize> = BySet::default();
         let mut next: Vec<usize> = Vec::new();
         for index in level {
-            let state = trail.state(index).clone();
+            let state = trail.take(index);
             if scope.is_over(&state) {
                 if best.is_none_or(|(peak, _)| state.peak < peak) {
                     best = Some((state.peak, index));
@@ -37,11 +35,11 @@ pub(crate) fn beam(
             }
             for group in scope.ready(&state) {
                 let change = scope.change(&state, *group);
-                let mut state = scope.after(&state, *group, change);
                 let bar = best.map_or(limit, |(peak, _)| peak);
-                if state.peak >= bar {
+                if state.peak_with(change) >= bar {
                     continue;
                 }
+                let mut state = scope.after(&state, *group, change);
                 let mut ran = vec![*group];
                 ran.extend(scope.settle(&mut state));
                 let (set, peak) = (state.done.clone(), state.peak);

@@ -5,10 +5,10 @@
 //! run without harm runs at once, so that few sets are left where the graph is narrow.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 
 use super::cost::GroupId;
-use super::scope::{Scope, Set, State};
+use super::scope::{BySet, Scope, State};
 use super::trail::{Stop, Trail};
 use super::work::Work;
 
@@ -34,13 +34,13 @@ pub(crate) fn best_order(
     let mut search = Search {
         scope,
         limit,
-        reached: HashMap::new(),
+        reached: BySet::default(),
         trail: Trail::default(),
         heap: BinaryHeap::new(),
     };
     search.reach(scope.start(floor), None, Vec::new());
     while let Some((_, _, index)) = search.heap.pop() {
-        let state = search.trail.state(index).clone();
+        let state = search.trail.take(index);
         if search.reached.get(&state.done) != Some(&(state.peak, index)) {
             continue; // Reached again since, at a lower peak.
         }
@@ -52,8 +52,10 @@ pub(crate) fn best_order(
         }
         for group in scope.ready(&state) {
             let change = scope.change(&state, *group);
-            let next = scope.after(&state, *group, change);
-            search.reach(next, Some(index), vec![*group]);
+            if state.peak_with(change) < limit {
+                let next = scope.after(&state, *group, change);
+                search.reach(next, Some(index), vec![*group]);
+            }
         }
     }
     Found::None
@@ -63,7 +65,7 @@ struct Search<'s, 'c> {
     scope: &'s Scope<'c>,
     limit: u64,
     /// Every set that was reached: its lowest peak, and where it is in the trail.
-    reached: HashMap<Set, (u64, usize)>,
+    reached: BySet<(u64, usize)>,
     trail: Trail,
     /// By peak, then those that have run most, then the oldest.
     heap: BinaryHeap<(Reverse<u64>, usize, usize)>,

@@ -4,12 +4,45 @@
 //! Groups that can run without harm run at once; see [`greedy`](super::greedy).
 
 use std::cell::Cell;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use super::cost::{Change, CostModel, GroupId, Walk};
 
 /// A set of groups of a scope.
 pub(crate) type Set = Box<[u64]>;
+
+/// Something for each of some sets.
+pub(crate) type BySet<T> = HashMap<Set, T, BuildHasherDefault<OfWords>>;
+
+/// A quick hash of the words of a set: nobody chooses them to collide.
+#[derive(Default)]
+pub(crate) struct OfWords(u64);
+
+impl Hasher for OfWords {
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            self.write_u64(u64::from_ne_bytes(*word));
+        }
+        for byte in rest {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        // Odd, with its bits spread: the golden ratio in 64 bits.
+        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}
 
 /// Groups that are to be ordered.
 pub(crate) struct Scope<'c> {
@@ -82,7 +115,7 @@ struct Touching {
 }
 
 /// Where an order has got to.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct State {
     /// The groups that have run.
     pub(crate) done: Set,
@@ -94,9 +127,14 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// The most that was alive once a group has run that does this.
+    pub(crate) fn peak_with(&self, change: Change) -> u64 {
+        self.peak.max(self.live.saturating_add_signed(change.during))
+    }
+
     fn run(&mut self, group: usize, change: Change) {
         insert(&mut self.done, group);
-        self.peak = self.peak.max(self.live.saturating_add_signed(change.during));
+        self.peak = self.peak_with(change);
         self.live = self.live.saturating_add_signed(change.after);
     }
 }
@@ -153,13 +191,19 @@ impl<'c> Scope<'c> {
 
     /// The state after a group that was ready.
     pub(crate) fn after(&self, state: &State, group: usize, change: Change) -> State {
-        let mut state = state.clone();
-        state.run(group, change);
-        state.ready.retain(|other| *other != group);
-        let freed: Vec<usize> = self.freed(&state, group).collect();
-        state.ready.extend(freed);
-        state.ready.sort_unstable();
-        state
+        let at = state.ready.partition_point(|other| *other < group);
+        let mut ready = Vec::with_capacity(state.ready.len() + self.behind[group].len());
+        ready.extend_from_slice(&state.ready[..at]);
+        ready.extend_from_slice(&state.ready[at + 1..]);
+        let State { done, live, peak, .. } = state;
+        let mut after = State { done: done.clone(), ready: Vec::new(), live: *live, peak: *peak };
+        after.run(group, change);
+        for freed in self.freed(&after, group) {
+            let at = ready.partition_point(|other| *other < freed);
+            ready.insert(at, freed);
+        }
+        after.ready = ready;
+        after
     }
 
     /// Whether all groups have run.

@@ -55,7 +55,7 @@ pub(crate) fn search(model: &CostModel, work: &mut Work<'_, '_>) -> RatedOrder {
         if index == Candidate::QUICK {
             by_rules = Some((order.clone(), peak));
         }
-        let Some(other) = candidate.order(model, &own, work) else { break };
+        let Some(other) = candidate.order(model, &own, work) else { continue };
         order = best_of(model, &order, &other);
         peak = model.peak(&order);
     }
@@ -113,7 +113,7 @@ impl Candidate {
         list
     }
 
-    /// The order; `None` if it was stopped.
+    /// The order; `None` if it was stopped or gave up.
     fn order(
         self,
         model: &CostModel,

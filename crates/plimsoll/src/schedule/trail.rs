@@ -35,6 +35,11 @@ impl Trail {
         &self.stops[index].state
     }
 
+    /// Takes out the state of that number, from which the search goes on once and for all.
+    pub(crate) fn take(&mut self, index: usize) -> State {
+        std::mem::take(&mut self.stops[index].state)
+    }
+
     /// The order that led to a state.
     pub(crate) fn order(&self, scope: &Scope<'_>, mut index: usize) -> Vec<GroupId> {
         let mut legs = vec![&self.stops[index].ran];
