@@ -8,7 +8,9 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use plimsoll::{Contender, Options, OrderEffort, Ordering, Plan, Pulse, orders_watched, smallest};
+use plimsoll::{
+    Contender, Options, OrderEffort, Ordering, Plan, Pulse, Stage, orders_watched, smallest,
+};
 
 use crate::concat::{Choice, Joined, join_concats_watched, moved_bytes};
 use crate::graph::{Graph, NodeId, Preset};
@@ -155,7 +157,12 @@ fn compared(
         let first = contenders.len();
         match &orders {
             Some(orders) => contenders.extend(orders.contenders(program, options)),
-            None => contenders.push(Contender { program, options: options.clone(), estimate: 0 }),
+            None => contenders.push(Contender {
+                program,
+                options: options.clone(),
+                estimate: 0,
+                stage: Stage::Own,
+            }),
         }
         whose.extend((first..contenders.len()).map(|at| (index, at - first)));
         all.push(orders);

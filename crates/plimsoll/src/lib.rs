@@ -71,7 +71,7 @@ pub use labels::{Labels, ValueLabel};
 pub use near::Near;
 pub use options::{BankSpec, Boundary, NoShare, Options, OptionsError};
 pub use order::{
-    Contender, Ordering, Orders, order, order_watched, orders_watched, plan_in_best_order,
+    Contender, Ordering, Orders, Stage, order, order_watched, orders_watched, plan_in_best_order,
     plan_in_best_order_watched, smallest,
 };
 pub use pipeline::{Planner, plan, plan_watched, unverified_plan, verified};

@@ -117,7 +117,9 @@ pub fn plan_in_best_order_watched(
 #[derive(Clone, Debug)]
 pub struct Orders {
     schedule: Schedule,
-    orders: Vec<Option<Vec<StepId>>>,
+    all: Vec<Option<Vec<StepId>>>,
+    /// Whether the best of them is more than what rules alone find.
+    beyond_rules: bool,
 }
 
 /// Searches for orders, which are to be compared; `None` if steps do not run in order.
@@ -130,13 +132,14 @@ pub fn orders_watched(
     if program.execution() != Execution::InOrder {
         return Ok(None);
     }
-    let Searched { schedule, by_rules } = search_watched(program, options, effort, pulse)?;
+    let Searched { schedule, by_rules, beyond_rules } =
+        search_watched(program, options, effort, pulse)?;
     let found = Some(&schedule.steps).filter(|_| schedule.peak_bytes < schedule.own_peak_bytes);
     let mut orders = vec![None];
     orders.extend(by_rules.map(Some));
     orders.extend(found.cloned().map(Some));
     orders.dedup();
-    Ok(Some(Orders { schedule, orders }))
+    Ok(Some(Orders { schedule, all: orders, beyond_rules }))
 }
 
 impl Orders {
@@ -155,12 +158,18 @@ impl Orders {
             Some(steps) if *steps != self.schedule.steps => self.schedule.own_peak_bytes,
             Some(_) => self.schedule.peak_bytes,
         };
+        let stage = |order: &Option<Vec<StepId>>| match order {
+            None => Stage::Own,
+            Some(steps) if *steps == self.schedule.steps && self.beyond_rules => Stage::Search,
+            Some(_) => Stage::Rules,
+        };
         let contender = |order: &Option<Vec<StepId>>| Contender {
             program,
             options: options.clone().with_schedule(order.clone()),
             estimate: peak(order),
+            stage: stage(order),
         };
-        self.orders.iter().map(contender).collect()
+        self.all.iter().map(contender).collect()
     }
 
     /// What came of it, if the contender at that place is the best.
@@ -172,7 +181,7 @@ impl Orders {
         };
         let arena_bytes = Some(plan.arena_bytes());
         let plan = Some(Box::new(plan));
-        Ordering { steps: self.orders.swap_remove(index), arena_bytes, schedule, plan }
+        Ordering { steps: self.all.swap_remove(index), arena_bytes, schedule, plan }
     }
 }
 
@@ -185,6 +194,19 @@ pub struct Contender<'a> {
     pub options: Options,
     /// How large its arena may be, as far as anybody can tell: the lowest is tried first.
     pub estimate: u64,
+    /// What it took to find its order.
+    pub stage: Stage,
+}
+
+/// What it takes to find an order: whoever asks for one stage gets what those before it find, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Nothing: it is the program's own.
+    Own,
+    /// Rules.
+    Rules,
+    /// A search.
+    Search,
 }
 
 /// How much work a plan may take at first, that is compared with others.
@@ -197,32 +219,50 @@ const SETTLED: u64 = 20_000_000;
 /// [verified](crate::verified); nothing if there is no plan of any.
 ///
 /// All are planned with little work; then, the best of them first, with more, as far as that could
-/// still make one the smallest. What is left of the work of a long search goes to the smallest alone.
+/// still make one the smallest. What is left of the work of a long search goes to the smallest alone, and to
+/// what would be that if less had been done to find orders: so a search for an order never makes an arena
+/// larger, however long that of a packing is.
 pub fn smallest(contenders: &[Contender<'_>], pulse: &mut Pulse<'_>) -> Option<(usize, Plan)> {
     let first = if contenders.len() == 1 { SETTLED } else { COMPARED };
     let mut promising: Vec<usize> = (0..contenders.len()).collect();
     promising.sort_by_cached_key(|index| (contenders[*index].estimate, *index));
     let mut plans: Vec<(usize, Plan)> = Vec::new();
     for index in promising {
-        let best = plans.iter().min_by_key(|(at, plan)| (plan.arena_bytes(), *at));
-        let plan = contenders[index].plan(first, wanted(index, best), pulse);
+        let plan = contenders[index].plan(first, wanted(index, least(&plans)), pulse);
         plans.extend(plan.map(|plan| (index, plan)));
     }
     plans.sort_by_cached_key(|(index, plan)| (plan.arena_bytes(), *index));
-    let mut best: Option<(usize, Plan)> = None;
+    let mut settled: Vec<(usize, Plan)> = Vec::new();
     for (index, plan) in plans {
-        let below = wanted(index, best.as_ref());
-        if below.is_some_and(|below| plan.derivation.lower_bound_bytes >= below) {
-            continue;
+        let below = wanted(index, least(&settled));
+        if below.is_none_or(|below| plan.derivation.lower_bound_bytes < below) {
+            settled.push((index, contenders[index].longer(plan, first, SETTLED, below, pulse)));
         }
-        let plan = contenders[index].longer(plan, first, SETTLED, below, pulse);
+    }
+    let mut best: Option<(usize, Plan)> = None;
+    while let Some((index, plan)) = take_least(&mut settled) {
+        let Contender { stage, .. } = contenders[index];
+        let below = wanted(index, best.as_ref());
+        let plan = contenders[index].longer(plan, SETTLED, u64::MAX, below, pulse);
         if below.is_none_or(|below| plan.arena_bytes() < below) {
             best = Some((index, plan));
         }
+        if contenders[index].work() <= SETTLED {
+            break;
+        }
+        settled.retain(|(other, _)| contenders[*other].stage < stage);
     }
-    best.map(|(index, plan)| {
-        (index, contenders[index].longer(plan, SETTLED, u64::MAX, None, pulse))
-    })
+    best
+}
+
+/// The smallest of some plans, the first on a tie.
+fn least(plans: &[(usize, Plan)]) -> Option<&(usize, Plan)> {
+    plans.iter().min_by_key(|(at, plan)| (plan.arena_bytes(), *at))
+}
+
+fn take_least(plans: &mut Vec<(usize, Plan)>) -> Option<(usize, Plan)> {
+    plans.sort_by_key(|(at, plan)| std::cmp::Reverse((plan.arena_bytes(), *at)));
+    plans.pop()
 }
 
 /// The arena below which a contender would be the best: smaller, or as small and first.

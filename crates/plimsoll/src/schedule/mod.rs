@@ -96,6 +96,8 @@ pub(crate) struct Searched {
     pub(crate) schedule: Schedule,
     /// What rules alone find, if that is neither the program's own order nor the best.
     pub(crate) by_rules: Option<Vec<StepId>>,
+    /// Whether the best is more than rules alone find.
+    pub(crate) beyond_rules: bool,
 }
 
 pub(crate) fn search_watched(
@@ -111,8 +113,8 @@ pub(crate) fn search_watched(
     let found = search::search(&model, &mut Work::new(effort.work(), pulse));
     let own_peak = model.peak(&own);
     let (by_rules, peak_by_rules) = &found.by_rules;
-    let by_rules =
-        (*peak_by_rules < own_peak && *by_rules != found.order).then(|| model.steps(by_rules));
+    let beyond_rules = *by_rules != found.order;
+    let by_rules = (*peak_by_rules < own_peak && beyond_rules).then(|| model.steps(by_rules));
     let mut work = Work::new((effort.work() / BOUNDING).max(LEAST_BOUNDING), pulse);
     let by_cuts = |model: &CostModel, bound: u64, work: &mut Work<'_, '_>| {
         work.with_share(2, |work| search::bound_by_cuts(model, &found.order, bound, work))
@@ -131,7 +133,7 @@ pub(crate) fn search_watched(
         is_settled: found.peak <= lower_bound,
         arena_bound_bytes: arena_bound.max(largest(&source)),
     };
-    Ok(Searched { schedule, by_rules })
+    Ok(Searched { schedule, by_rules, beyond_rules })
 }
 
 /// A valid program, with what an order of it must keep to.
