@@ -61,6 +61,10 @@ pub enum PlanChange {
     SecondBank(u64),
 }
 
+/// A program of more steps than this is not searched for longer only to tell what that would save: it
+/// takes minutes.
+const MOST_SEARCHED: usize = 4096;
+
 /// Alignments that are tried, instead of larger ones.
 const ALIGNS: [u64; 5] = [32, 16, 8, 4, 1];
 
@@ -72,9 +76,11 @@ impl PlanChange {
         let PlanRequest { options, order } = request;
         let Boundary { inputs, params, constants, outputs } = options.guards;
         let in_order = program.execution() == Execution::InOrder;
+        let is_searched = options.pack.work.is_some() && order.is_some();
+        let could_search = is_searched && !is_best && program.steps() <= MOST_SEARCHED;
         let could = [
             (PlanChange::Order, order.is_none() && in_order),
-            (PlanChange::Effort, !is_best && options.pack.work.is_some() && order.is_some()),
+            (PlanChange::Effort, could_search),
             (PlanChange::InPlace, !options.in_place),
             (PlanChange::ReclaimInputs, options.place.inputs && !options.reclaim_inputs),
             (PlanChange::OutputsOutside, options.place.outputs),

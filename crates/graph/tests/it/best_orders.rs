@@ -2,7 +2,9 @@
 //! kernels that can do more.
 
 use plimsoll::{Options, OrderEffort, Plan, plan};
-use plimsoll_graph::testing::{band_graph, random_graph};
+use plimsoll_graph::testing::{
+    band_graph, column_graph, layered_graph, random_graph, series_parallel_graph, training_graph,
+};
 use plimsoll_graph::{
     Best, Graph, Kernels, LoweringOptions, Preset, ScheduledGraph, Tries, best, text,
 };
@@ -41,6 +43,31 @@ fn the_best_order_has_the_smallest_arena_of_all_that_are_known() {
         }
     }
     assert!(compared > 250 && smaller > 20, "{smaller} of {compared}");
+}
+
+#[test]
+fn it_has_so_on_graphs_that_are_wide_too() {
+    let mut rng = Rng::new(49);
+    let mut smaller = 0;
+    for round in 0..60 {
+        let graph = match round % 4 {
+            0 => column_graph(rng.within(2..20) as usize),
+            1 => {
+                let (nodes, width) = (rng.within(20..70), rng.within(2..10));
+                layered_graph(&mut rng, nodes as usize, width as usize, 3)
+            }
+            2 => series_parallel_graph(&mut rng, 60),
+            _ => training_graph(&mut rng, 12),
+        };
+        let all = EFFORTS.map(|order| {
+            let tries = Tries { order, join: true };
+            let best = found(&graph, Preset::Standard, &Options::default(), tries);
+            best.map(|best| arena(&best)).expect("there is a plan")
+        });
+        assert!(all[1] <= all[0] && all[2] <= all[1], "{all:?}\n{}", text::print(&graph));
+        smaller += u32::from(all[2] < all[0]);
+    }
+    assert!(smaller > 30, "{smaller}");
 }
 
 /// Concats and slices of columns, which only kernels that know strides can do without.
