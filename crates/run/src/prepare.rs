@@ -154,7 +154,7 @@ impl<'a> Prepared<'a> {
             return Ok(Chosen { planned, values, library, fused, copied });
         }
         let names = inferred.graph.node_ids().map(|id| inferred.graph.node(id).name.clone());
-        let scratch = library.iter().map(|built| built.scratch_bytes as u64);
+        let scratch = library.iter().map(|built| built.least_bytes() as u64);
         let (level, threads) = (options.level, &self.threads);
         let on = On { model, facts: &inferred.facts, constants, level, threads };
         let kernels = Kernels { on, scratch: names.zip(scratch).collect() };
@@ -168,6 +168,9 @@ impl<'a> Prepared<'a> {
             alone.insert(inferred.graph.node(id).name.clone(), built);
         }
         let library = self.with_fused(&kernels, &steps, &planned, alone)?;
+        // Planned is the scratch that kernels need at least; what is free while they run is theirs too.
+        let fastest: Vec<u64> = library.iter().map(|built| built.scratch_bytes as u64).collect();
+        let planned = planned.with_room(&fastest)?;
         Ok(Chosen { planned, values, library, fused: steps, copied })
     }
 

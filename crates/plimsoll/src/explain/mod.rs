@@ -19,7 +19,7 @@ use crate::program::Program;
 use crate::{StepId, ValueId};
 
 /// The bytes of a buffer that are in use at a moment, counted from its start; `None` if none are.
-fn window(buffer: &Buffer, point: Point) -> Option<Span> {
+pub(crate) fn window(buffer: &Buffer, point: Point) -> Option<Span> {
     let now = point.0.cast_signed();
     let packed = buffer.packed();
     let here = packed.pieces().find(|piece| piece.life.start <= now && now < piece.life.end);

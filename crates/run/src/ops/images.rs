@@ -15,39 +15,52 @@ use crate::kernel::{Built, Lack};
 use crate::types::by_width;
 
 /// What the outputs along an axis are made of.
-struct Axis {
-    /// The axis, how many elements it has, and how many lie between two of it.
+pub(crate) struct Axis {
+    /// How many elements the axis has, and how many each output is made of.
     dim: usize,
     count: usize,
+    /// Which ones, and their weights.
     places: Vec<usize>,
-    weights: Vec<f32>,
+    pub(crate) weights: Vec<f32>,
+}
+
+impl Axis {
+    /// The elements that an output is made of, and their weights.
+    pub(crate) fn taps(&self, output: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
+        let own = output * self.count..(output + 1) * self.count;
+        self.places[own.clone()].iter().copied().zip(self.weights[own].iter().copied())
+    }
 }
 
 /// `x, roi?, scales?, dims?`.
 pub(super) fn resize(at: &At<'_>, resize: &Resize) -> Result<Built, Lack> {
+    if let Interpolation::Nearest(nearest) = resize.mode {
+        return pick(at, nearest_places(at, resize, nearest)?);
+    }
+    weigh(at, &at.dims(0)?, weighed_axes(at, resize)?)
+}
+
+/// The axes that change, and what their outputs are weighed of.
+pub(crate) fn weighed_axes(at: &At<'_>, resize: &Resize) -> Result<Vec<(usize, Axis)>, Lack> {
     let (dims, to) = (at.dims(0)?, at.result_dims(0)?);
+    let scales = scales(at, resize, &dims, &to)?;
+    if at.dtype(0)? != Dtype::F32 {
+        return Err(crate::at::no_kernel_for(at.dtype(0)?));
+    }
+    Ok((0..dims.len())
+        .filter(|axis| dims[*axis] != to[*axis] || (scales[*axis] - 1.0).abs() > 0.0)
+        .map(|axis| (axis, weighed(resize, (dims[axis], to[axis]), scales[axis])))
+        .collect())
+}
+
+/// The scale of each axis: as it is given, else what the dims say.
+fn scales(at: &At<'_>, resize: &Resize, dims: &[usize], to: &[usize]) -> Result<Vec<f32>, Lack> {
     if resize.crops() {
         return Err("no kernel that crops".to_owned());
     }
     if resize.antialias {
         return Err("no kernel against aliasing".to_owned());
     }
-    let scales = scales(at, resize, &dims, &to)?;
-    if let Interpolation::Nearest(nearest) = resize.mode {
-        return pick(at, resize, nearest, (&dims, &to), &scales);
-    }
-    if at.dtype(0)? != Dtype::F32 {
-        return Err(crate::at::no_kernel_for(at.dtype(0)?));
-    }
-    let axes: Vec<(usize, Axis)> = (0..dims.len())
-        .filter(|axis| dims[*axis] != to[*axis] || (scales[*axis] - 1.0).abs() > 0.0)
-        .map(|axis| (axis, weighed(resize, (dims[axis], to[axis]), scales[axis])))
-        .collect();
-    weigh(at, &dims, axes)
-}
-
-/// The scale of each axis: as it is given, else what the dims say.
-fn scales(at: &At<'_>, resize: &Resize, dims: &[usize], to: &[usize]) -> Result<Vec<f32>, Lack> {
     let mut scales: Vec<f32> =
         dims.iter().zip(to).map(|(dim, to)| *to as f32 / *dim as f32).collect();
     let given = if at.has(2) { at.constant_f32(2)? } else { None };
@@ -76,14 +89,14 @@ fn coordinate(coordinates: Coordinates, i: usize, (m, n): (usize, usize), scale:
     }
 }
 
-/// Picks the nearest elements.
-fn pick(
+/// For each axis the places of the nearest elements.
+pub(crate) fn nearest_places(
     at: &At<'_>,
     resize: &Resize,
     nearest: Nearest,
-    (dims, to): (&[usize], &[usize]),
-    scales: &[f32],
-) -> Result<Built, Lack> {
+) -> Result<Vec<Vec<usize>>, Lack> {
+    let (dims, to) = (at.dims(0)?, at.result_dims(0)?);
+    let scales = scales(at, resize, &dims, &to)?;
     let place = |axis: usize, i: usize| {
         let (m, n, scale) = (dims[axis], to[axis], scales[axis]);
         if m == n && (scale - 1.0).abs() == 0.0 {
@@ -100,9 +113,12 @@ fn pick(
         };
         nearest.clamp(0.0, (m.max(1) - 1) as f32) as usize
     };
-    let places: Vec<Vec<usize>> =
-        (0..dims.len()).map(|axis| (0..to[axis]).map(|i| place(axis, i)).collect()).collect();
-    let dims = dims.to_vec();
+    Ok((0..dims.len()).map(|axis| (0..to[axis]).map(|i| place(axis, i)).collect()).collect())
+}
+
+/// Picks elements at these places of each axis.
+fn pick(at: &At<'_>, places: Vec<Vec<usize>>) -> Result<Built, Lack> {
+    let dims = at.dims(0)?;
     by_width!(at.dtype(0)?, T => Ok(Built::one(1, 1, move |io| {
         let mut slices: [&[usize]; plimsoll_kernels::MAX_RANK] = Default::default();
         slices.iter_mut().zip(&places).for_each(|(slice, places)| *slice = places);

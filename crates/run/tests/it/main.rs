@@ -5,4 +5,5 @@ mod corpus;
 mod fused;
 mod random;
 mod ranges;
+mod read_through;
 mod state;
