@@ -96,7 +96,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Checks")]
     check: bool,
 
-    /// Report the time by operator and by node
+    /// Report the time by operator and by node: of every call the shortest of all runs
     #[arg(long, help_heading = "Checks")]
     profile: bool,
 
@@ -162,7 +162,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     }
     if args.profile || args.trace.is_some() {
         session.fill(&inputs).map_err(|error| named(error.into()))?;
-        let calls = watched(&mut session).map_err(named)?;
+        let calls = watched(&mut session, args.runs.max(1)).map_err(named)?;
         if args.profile {
             output::to_stdout(true, |out| {
                 if let Some((node, bytes)) = session.largest_scratch() {
@@ -401,7 +401,7 @@ struct Profile {
 /// The most nodes that are told.
 const MOST_NODES: usize = 10;
 
-/// A call in a run: its node and operator, when it began and how long it took.
+/// A call in a run: its node and operator, when it began and how long it took at least.
 struct TimedCall {
     node: String,
     op: String,
@@ -409,16 +409,25 @@ struct TimedCall {
     taken: Duration,
 }
 
-/// Runs once more, and notes every call.
-fn watched(session: &mut Session<'_>) -> Result<Vec<TimedCall>> {
-    let mut calls = Vec::with_capacity(session.calls());
-    let start = Instant::now();
-    let mut began = start.elapsed();
-    session.run_watched(|CallInfo { node, op }| {
-        let taken = start.elapsed().saturating_sub(began);
-        calls.push(TimedCall { node: node.to_owned(), op: op.to_owned(), began, taken });
-        began = start.elapsed();
-    })?;
+/// Runs so often once more, and notes of every call when it began in the first of these runs and the least time that it
+/// took in any.
+fn watched(session: &mut Session<'_>, runs: usize) -> Result<Vec<TimedCall>> {
+    let mut calls: Vec<TimedCall> = Vec::with_capacity(session.calls());
+    for _ in 0..runs {
+        let start = Instant::now();
+        let (mut began, mut at) = (start.elapsed(), 0);
+        session.run_watched(|CallInfo { node, op }| {
+            let taken = start.elapsed().saturating_sub(began);
+            if let Some(call) = calls.get_mut(at) {
+                call.taken = call.taken.min(taken);
+            } else {
+                let (node, op) = (node.to_owned(), op.to_owned());
+                calls.push(TimedCall { node, op, began, taken });
+            }
+            at += 1;
+            began = start.elapsed();
+        })?;
+    }
     Ok(calls)
 }
 
