@@ -56,6 +56,7 @@ mod memory;
 mod ops;
 mod options;
 mod place;
+mod planes;
 mod pool;
 mod port;
 mod prepare;

@@ -25,9 +25,7 @@ use crate::epilogue::{Epilogue, Residual};
 use crate::gemm::finish::Finish;
 use crate::gemm::pack::{panel_b, panel_count};
 use crate::gemm::tile::{Block, Far, PanelsA, PanelsB};
-use crate::gemm::{
-    Blocks, Matrix, Shape, aligned, gemm_least, gemm_scratch, pack_a, packed_a_len,
-};
+use crate::gemm::{Blocks, Matrix, Shape, aligned, gemm_least, gemm_scratch, pack_a, packed_a_len};
 use crate::window::Window;
 
 pub use self::strip::{Input, Planes, can_make, made_least, made_scratch};

@@ -22,7 +22,6 @@ use plimsoll_model::{
     BatchNorm, Form, FusedAccesses, FusedKernels, FusedStep, Fusing, Model, ModelNode, TensorId,
 };
 
-pub(crate) use self::before::Before;
 use self::chain::{channel_numbers, compile};
 use crate::at::At;
 use crate::constants::Constants;

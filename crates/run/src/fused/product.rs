@@ -15,13 +15,13 @@ use plimsoll_model::{
     Binary, FusedAccesses, FusedStep, Fusing, Gemm, ModelNode, Operator, TensorId, Unary, Variadic,
 };
 
-use super::before::Before;
 use super::chain::compile;
 use super::{On, Prepared, places};
 use crate::at::At;
 use crate::compiled::Compiled;
 use crate::kernel::{Built, Lack};
 use crate::ops;
+use crate::planes::Before;
 use crate::tail::{Follows, SLOT_RESIDUAL, Tail};
 
 /// Which kernel a product is.
@@ -109,7 +109,7 @@ fn before(
         return Ok(None);
     }
     match (kind, on.node(core).inputs.first().copied().flatten()) {
-        (Core::Conv, Some(input)) => Before::new(on, fusing, nodes, input).map(Some),
+        (Core::Conv, Some(input)) => super::before::before(on, fusing, nodes, input).map(Some),
         _ => Err("no product that computes again what it reads".to_owned()),
     }
 }

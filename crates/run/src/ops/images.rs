@@ -12,25 +12,8 @@ use plimsoll_model::{Beyond, Coordinates, Interpolation, Nearest, Resize, Sampli
 
 use crate::at::{At, axis_of};
 use crate::kernel::{Built, Lack};
+use crate::planes::Axis;
 use crate::types::by_width;
-
-/// What the outputs along an axis are made of.
-pub(crate) struct Axis {
-    /// How many elements the axis has, and how many each output is made of.
-    dim: usize,
-    count: usize,
-    /// Which ones, and their weights.
-    places: Vec<usize>,
-    pub(crate) weights: Vec<f32>,
-}
-
-impl Axis {
-    /// The elements that an output is made of, and their weights.
-    pub(crate) fn taps(&self, output: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
-        let own = output * self.count..(output + 1) * self.count;
-        self.places[own.clone()].iter().copied().zip(self.weights[own].iter().copied())
-    }
-}
 
 /// `x, roi?, scales?, dims?`.
 pub(super) fn resize(at: &At<'_>, resize: &Resize) -> Result<Built, Lack> {

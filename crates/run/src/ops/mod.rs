@@ -21,7 +21,7 @@ mod wide;
 mod windows;
 
 pub(crate) use branches::{Guard, branch, guards};
-pub(crate) use images::{Axis, nearest_places, weighed_axes};
+pub(crate) use images::{nearest_places, weighed_axes};
 pub(crate) use layout::{copies, pad_begins};
 use plimsoll_model::Operator;
 pub(crate) use products::{gemm, gemm_least, has_fixed_factor, matmul, matmul_least};

@@ -8,8 +8,8 @@ use plimsoll_kernels::{Bias, Epilogue, Window, pool};
 use plimsoll_model::{Convolution, GlobalPooling, Operator, Padding, Pool, Pooling, Windows};
 
 use crate::at::At;
-use crate::fused::Before;
 use crate::kernel::{Built, Lack};
+use crate::planes::Before;
 use crate::tail::{SLOT_RESIDUAL, Tail};
 
 /// Batch, channels, and what is behind them: at most three dims of space.
