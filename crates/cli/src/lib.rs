@@ -11,6 +11,7 @@
 mod bank;
 mod boundary;
 mod check;
+mod checkpoint;
 mod choices;
 mod claim;
 mod clock;
@@ -41,6 +42,7 @@ mod run;
 mod shared;
 mod size;
 mod solve;
+mod staged;
 #[cfg(test)]
 mod tests;
 mod two_memories;

@@ -262,6 +262,11 @@ impl ModelArgs {
         ModelArgs { dims, kernels, ..ModelArgs::default() }
     }
 
+    /// Whether kernels are asked for that compute several nodes as one.
+    pub(crate) fn is_fused(&self) -> bool {
+        self.kernels.as_ref().is_some_and(KernelChoice::is_fused)
+    }
+
     /// The files that are read beside the model.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         [&self.sizes, &self.order].into_iter().flatten().map(PathBuf::as_path)
@@ -415,7 +420,7 @@ impl Lowering {
     pub(crate) fn model(&self, source: &Source) -> Result<(Model, OnnxFile, Bindings)> {
         match read(source, false)? {
             Read::Graph(_) | Read::Tflite(_) => {
-                bail!("{source}: only ONNX models can be fitted")
+                bail!("{source}: only ONNX models and training graphs (.json) can be fitted")
             }
             Read::Model(..) if self.dims.ranges().next().is_some() => {
                 bail!("{source}: a model is fitted for one size of each dim, not for a range")

@@ -215,6 +215,7 @@ impl<'g> ScheduledGraph<'g> {
         Labels {
             title: title.into(),
             ops: self.order.iter().map(op).collect(),
+            places: Vec::new(),
             values: self.graph.value_ids().map(value).collect(),
         }
     }

@@ -1,6 +1,5 @@
 //! The way from a model to models that need less memory.
 
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use plimsoll::Pulse;
@@ -8,11 +7,11 @@ use plimsoll_model::{Bindings, Inferred, Model, infer};
 
 use crate::again::computed_again;
 use crate::along::Along;
-use crate::flow::{Recipe, Segment, flow};
-use crate::frontier::{Applied, FitError, FitOptions, Frontier, Goal, Point, Way};
+use crate::flow::{Recipe, flow};
+use crate::frontier::{FitError, FitOptions, Frontier, Goal, Point};
 use crate::norms::written_out;
 use crate::parts::{made_apart, points};
-use crate::planned::planned;
+use crate::planned::{as_it_is, planned};
 use crate::recipes::{narrowed, recipes};
 use crate::rewritten::Rewritten;
 use crate::search::cut;
@@ -28,11 +27,12 @@ pub fn fit(
     options: &FitOptions,
     pulse: &mut Pulse<'_>,
 ) -> Result<Frontier, FitError> {
-    let source = planned(Rewritten::unchanged(model.clone()), bindings, options, Vec::new())?;
+    let (source, source_loads) = as_it_is(model, bindings, options)?;
     let (source_arena_bytes, source_multiply_adds) = (source.arena_bytes, source.multiply_adds);
     let mut frontier = Frontier {
         source_arena_bytes,
         source_multiply_adds,
+        source_loads,
         points: vec![source.clone()],
         narrow: Vec::new(),
     };
@@ -53,34 +53,32 @@ pub fn fit(
                 return Ok(frontier);
             }
             let rewritten = flow(&along, &recipe).traced_through(&variant);
-            let ways = applied(&recipe, &variant);
-            frontier.add(planned(rewritten, bindings, options, ways)?);
+            frontier.add(planned(rewritten, bindings, options)?);
             // The first recipe computes no more than the model: what is moved depends little on the others.
             let fast_bytes = options.fast_bytes.filter(|_| is_first);
             is_first = false;
             for recipe in fast_bytes.iter().flat_map(|bytes| narrow(&along, &recipe, *bytes)) {
                 let rewritten = flow(&along, &recipe).traced_through(&variant);
-                let ways = applied(&recipe, &variant);
-                frontier.narrow.push(planned(rewritten, bindings, options, ways)?);
+                frontier.narrow.push(planned(rewritten, bindings, options)?);
             }
             if is_reached(&frontier, options.goal) {
                 return Ok(frontier);
             }
         }
     }
-    let plan = |rewritten, ways| planned(rewritten, bindings, options, ways);
+    let plan = |rewritten| planned(rewritten, bindings, options);
     for mut start in starts(&frontier, source) {
         start.rewritten = made_apart(&start.rewritten, bindings)?.unwrap_or(start.rewritten);
         let again = computed_again(&start.rewritten, bindings, start.arena_bytes / LONG_LIVED)?;
         let again = again.filter(|_| take(&mut work));
-        let again = again.map(|(again, ways)| plan(again, [&start.ways[..], &ways].concat()));
+        let again = again.map(plan);
         for start in std::iter::once(Ok(start)).chain(again) {
             let start = start?;
             let mut go_on = || if take(&mut work) { pulse() } else { ControlFlow::Break(()) };
             for point in points(&start, bindings, &mut go_on, plan)? {
                 frontier.add(point);
             }
-            if !start.ways.is_empty() {
+            if !start.rewritten.regions.is_empty() {
                 frontier.add(start);
             }
         }
@@ -104,7 +102,8 @@ fn take(work: &mut u64) -> bool {
 
 /// What is computed in parts: the model as it is, and the smallest that flows without more arithmetic.
 fn starts(frontier: &Frontier, source: Point) -> Vec<Point> {
-    let smallest = frontier.at_most(0.0).filter(|point| !point.ways.is_empty()).cloned();
+    let smallest =
+        frontier.at_most(0.0).filter(|point| !point.rewritten.regions.is_empty()).cloned();
     std::iter::once(source).chain(smallest).collect()
 }
 
@@ -114,30 +113,4 @@ fn is_reached(frontier: &Frontier, goal: Goal) -> bool {
         Goal::Budget(bytes) => frontier.within(bytes).is_some(),
         Goal::MostArithmetic { .. } | Goal::Frontier => false,
     }
-}
-
-/// What a recipe for a variant of a model does otherwise than the model.
-fn applied(recipe: &Recipe, variant: &Rewritten) -> Vec<Applied> {
-    let of_source = |nodes: &[usize]| {
-        let nodes: BTreeSet<usize> =
-            nodes.iter().filter_map(|node| variant.sources[*node]).collect();
-        nodes.into_iter().collect()
-    };
-    let mut ways = Vec::new();
-    for Segment { nodes, steps, restarted } in &recipe.segments {
-        if !restarted.is_empty() {
-            ways.push(Applied { way: Way::Again, nodes: of_source(restarted) });
-        }
-        if *steps > 1 {
-            ways.push(Applied { way: Way::Flow { steps: *steps }, nodes: of_source(nodes) });
-            continue;
-        }
-        for (chain, parts) in nodes.iter().filter_map(|node| recipe.parts.get(node)) {
-            if chain.nodes.iter().all(|node| nodes.contains(node)) {
-                let way = Way::Channels { parts: *parts };
-                ways.push(Applied { way, nodes: of_source(&chain.nodes) });
-            }
-        }
-    }
-    ways
 }

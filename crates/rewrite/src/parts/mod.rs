@@ -22,9 +22,9 @@ use plimsoll_model::{Bindings, Model, ShapeError, infer};
 use self::apply::applied;
 use self::needs::Shapes;
 pub(crate) use self::peak::Look;
-use self::region::{Network, Region};
+use self::region::Network;
 pub(crate) use self::selects::made_apart;
-use crate::frontier::{Applied, FitError, Point, Way};
+use crate::frontier::{FitError, Point};
 use crate::rewritten::Rewritten;
 
 /// How many nodes of ranges are looked at in one search.
@@ -39,8 +39,6 @@ const MOST_NODES: usize = 12_000;
 /// A model with regions in parts.
 pub(crate) struct Parted {
     pub(crate) rewritten: Rewritten,
-    /// What was done.
-    pub(crate) ways: Vec<Applied>,
     /// What it takes, nearly.
     pub(crate) peak: u64,
 }
@@ -64,10 +62,8 @@ fn in_parts(
         if found.regions.is_empty() || peak > before - before / 32 {
             return None;
         }
-        let ways = found.regions.iter().map(|(region, parts)| told(region, *parts, rewritten));
-        let ways = ways.collect();
         let rewritten = applied(network, &found.regions).traced_through(rewritten);
-        Some(Parted { rewritten, ways, peak })
+        Some(Parted { rewritten, peak })
     })
 }
 
@@ -102,9 +98,7 @@ pub(crate) fn in_parts_of_parts(
     for round in 0..ROUNDS {
         let look = if round == 0 { look } else { Look { in_place: look.in_place, deep: false } };
         let start = best.as_ref().map_or(source, |best| &best.rewritten);
-        let Some(mut next) = in_parts(start, bindings, target, look)? else { break };
-        next.ways =
-            best.map_or_else(Vec::new, |best| best.ways).into_iter().chain(next.ways).collect();
+        let Some(next) = in_parts(start, bindings, target, look)? else { break };
         best = Some(next);
     }
     Ok(best)
@@ -115,7 +109,7 @@ pub(crate) fn points(
     from: &Point,
     bindings: &Bindings,
     pulse: &mut Pulse<'_>,
-    planned: impl Fn(Rewritten, Vec<Applied>) -> Result<Point, FitError>,
+    planned: impl Fn(Rewritten) -> Result<Point, FitError>,
 ) -> Result<Vec<Point>, FitError> {
     let mut points: Vec<Point> = Vec::new();
     let mut known: Vec<(u64, usize)> = Vec::new();
@@ -125,23 +119,14 @@ pub(crate) fn points(
         }
         let look = Look { in_place, deep };
         let found = in_parts_of_parts(&from.rewritten, bindings, 0, look)?;
-        let Some(Parted { rewritten, ways, peak }) = found else { continue };
+        let Some(Parted { rewritten, peak }) = found else { continue };
         let size = (peak, rewritten.model.body.nodes.len());
         if !known.contains(&size) {
             known.push(size);
-            points.push(planned(rewritten, [&from.ways[..], &ways[..]].concat())?);
+            points.push(planned(rewritten)?);
         }
     }
     Ok(points)
-}
-
-/// What is said of a region.
-fn told(region: &Region, parts: u64, rewritten: &Rewritten) -> Applied {
-    let nodes = region.nodes.iter().filter_map(|node| rewritten.sources[*node]);
-    let mut nodes: Vec<usize> = nodes.collect();
-    nodes.sort_unstable();
-    nodes.dedup();
-    Applied { way: Way::Parts { parts }, nodes }
 }
 
 /// Whether every node stands behind those that make what it reads.

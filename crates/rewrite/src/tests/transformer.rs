@@ -78,7 +78,11 @@ fn parts_compute_the_same() {
             let look = Look { in_place, deep };
             let parted = in_parts_of_parts(&source, &Bindings::default(), target, look);
             let parted = parted.expect("shapes").expect("there are large tensors");
-            assert!(parted.ways.len() >= 2, "{target}: {:?}", parted.ways);
+            assert!(
+                parted.rewritten.regions.len() >= 2,
+                "{target}: {:?}",
+                parted.rewritten.regions
+            );
             assert_eq!(run(&parted.rewritten.model, &model, 1), expected, "{target}, {look:?}");
         }
     }
