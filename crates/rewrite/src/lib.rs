@@ -14,6 +14,7 @@ mod fit;
 mod flow;
 mod frontier;
 pub mod fuse;
+mod linear;
 mod norms;
 mod parts;
 mod planned;

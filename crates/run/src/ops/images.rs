@@ -8,7 +8,7 @@
 use plimsoll_graph::Dtype;
 use plimsoll_kernels::resize::{self, Taps};
 use plimsoll_kernels::sample;
-use plimsoll_model::{Beyond, Coordinates, Interpolation, Nearest, Resize, Sampling};
+use plimsoll_model::{Beyond, Interpolation, Nearest, Resize, Sampling};
 
 use crate::at::{At, axis_of};
 use crate::kernel::{Built, Lack};
@@ -59,23 +59,6 @@ fn scales(at: &At<'_>, resize: &Resize, dims: &[usize], to: &[usize]) -> Result<
     Ok(scales)
 }
 
-/// Which place of the input an output is.
-fn coordinate(coordinates: Coordinates, i: usize, (m, n): (usize, usize), scale: f32) -> f32 {
-    let (i, long, short) = (i as f32, n as f32, m as f32);
-    match coordinates {
-        Coordinates::HalfPixel => (i + 0.5) / scale - 0.5,
-        Coordinates::HalfPixelSymmetric => {
-            short / 2.0 * (1.0 - long / (scale * short)) + (i + 0.5) / scale - 0.5
-        }
-        Coordinates::PytorchHalfPixel if n == 1 => 0.0,
-        Coordinates::PytorchHalfPixel => (i + 0.5) / scale - 0.5,
-        Coordinates::HalfPixelForNearest => (i + 0.5) / scale,
-        Coordinates::AlignCorners if n == 1 => 0.0,
-        Coordinates::AlignCorners => i * (short - 1.0) / (long - 1.0),
-        Coordinates::Asymmetric | Coordinates::CropAndResize => i / scale,
-    }
-}
-
 /// Picks the nearest elements.
 fn pick(
     at: &At<'_>,
@@ -89,7 +72,7 @@ fn pick(
         if m == n && (scale - 1.0).abs() == 0.0 {
             return i;
         }
-        let x = coordinate(resize.coordinates, i, (m, n), scale);
+        let x = resize.coordinates.place(i as u64, (m as u64, n as u64), scale);
         let nearest = match nearest {
             Nearest::RoundPreferFloor if (x - x.floor() - 0.5).abs() == 0.0 => x.floor(),
             Nearest::RoundPreferFloor | Nearest::RoundPreferCeil => (x + 0.5).floor(),
@@ -116,7 +99,7 @@ fn weighed(resize: &Resize, (m, n): (usize, usize), scale: f32) -> Axis {
     let count = if matches!(resize.mode, Interpolation::Cubic { .. }) { 4 } else { 2 };
     let mut axis = Axis { dim: m, count, places: Vec::new(), weights: Vec::new() };
     for i in 0..n {
-        let x = coordinate(resize.coordinates, i, (m, n), scale);
+        let x = resize.coordinates.place(i as u64, (m as u64, n as u64), scale);
         let (first, mut weights) = match resize.mode {
             Interpolation::Cubic { a } => (x.floor() as i64 - 1, cubic(a, x - x.floor()).to_vec()),
             Interpolation::Linear | Interpolation::Nearest(_) => {
