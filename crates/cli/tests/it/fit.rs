@@ -57,7 +57,6 @@ fn every_point_of_a_frontier_can_be_written_and_computes_the_same_in_its_arena()
         ("sample.onnx", 20, &[][..]),
         ("sample.onnx", 25, &["--kernels", "copying"]),
         ("sample.onnx", 60, &["--place", "all", "--align", "256"]),
-        ("sample.onnx", 30, &["--kernels", "fused"]),
         ("encoder.onnx", 90, &["--dim", "seq=64"]),
     ] {
         let found = json(&folder, &[&["fit", model, "--format", "json"], options].concat());
