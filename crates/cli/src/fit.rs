@@ -294,11 +294,7 @@ fn blamed(error: &FitError, source: &Source) -> anyhow::Error {
 
 /// The point that a goal is met by.
 fn chosen(frontier: &Frontier, goal: Goal) -> Option<usize> {
-    let point = match goal {
-        Goal::Budget(budget) => frontier.within(budget),
-        Goal::MostArithmetic { percent } => frontier.at_most(percent),
-        Goal::Frontier => None,
-    }?;
+    let point = frontier.asked_for(goal)?;
     frontier.points.iter().position(|other| std::ptr::eq(other, point))
 }
 

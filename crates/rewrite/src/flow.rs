@@ -37,6 +37,7 @@ use crate::along::{Along, Course};
 use crate::channels::{Adds, Chain, Part, in_parts};
 use crate::draft::Draft;
 use crate::estimate::{estimate, widest};
+use crate::overhead::overhead;
 use crate::rewritten::Rewritten;
 use crate::rows::Lane;
 
@@ -87,6 +88,8 @@ pub(crate) struct Trial {
     pub(crate) nodes: u64,
     /// The most bytes that one of them touches, nearly.
     pub(crate) widest: u64,
+    /// What they cost beside their arithmetic.
+    pub(crate) overhead: u64,
 }
 
 /// Runs one segment of a recipe alone, and keeps nothing. What comes in is in pieces, or whole.
@@ -99,7 +102,12 @@ pub(crate) fn trial(along: &Along<'_>, recipe: &Recipe, segment: usize, in_piece
     let nodes = rewritten.model.body.nodes.len() as u64;
     let (bytes, multiply_adds) = (flow.bytes, flow.multiply_adds);
     let peak = beside + estimate(&rewritten.model, &bytes, &at_first, &at_last);
-    Trial { peak, multiply_adds, nodes, widest: widest(&rewritten.model, &bytes) }
+    let widest = widest(&rewritten.model, &bytes);
+    let moved = |id: TensorId| bytes.get(id.index()).copied().unwrap_or(0);
+    let is_stored = |id: &TensorId| along.statics.get(id.index()).copied().unwrap_or(false);
+    let stored = |id: TensorId| Some(id).filter(is_stored).map_or(0, |id| along.bytes(id));
+    let overhead = overhead(&rewritten.model, moved, stored);
+    Trial { peak, multiply_adds, nodes, widest, overhead }
 }
 
 struct Flow<'a> {

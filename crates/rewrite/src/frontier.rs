@@ -112,6 +112,8 @@ pub struct Point {
     pub arena_bytes: u64,
     /// Its multiply-adds.
     pub multiply_adds: u64,
+    /// What it costs beside them, in bytes: those that are copied, weights that are read, and 32 KiB for every node.
+    pub overhead_bytes: u64,
     /// What is computed otherwise; nothing for the model as it is.
     pub ways: Vec<Applied>,
     /// Why its arena is not smaller.
@@ -134,6 +136,8 @@ pub struct Frontier {
     pub source_arena_bytes: u64,
     /// The multiply-adds of the model as it is.
     pub source_multiply_adds: u64,
+    /// All arenas of at most so many bytes are as good.
+    pub enough_bytes: u64,
     /// With falling arenas and rising arithmetic. The first is the model as it is, unless another one is smaller
     /// for as much arithmetic.
     pub points: Vec<Point>,
@@ -142,16 +146,47 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// Adds a point, unless another one is at least as good; those that it is better than go.
+    /// The model as it is, and nothing else yet.
+    pub(crate) fn of(source: Point, options: &FitOptions) -> Self {
+        let enough_bytes = match options.goal {
+            Goal::Budget(bytes) => bytes,
+            Goal::MostArithmetic { .. } | Goal::Frontier => 0,
+        };
+        Frontier {
+            source_arena_bytes: source.arena_bytes,
+            source_multiply_adds: source.multiply_adds,
+            enough_bytes,
+            narrow: options.fast_bytes.map(|_| source.clone()).into_iter().collect(),
+            points: vec![source],
+        }
+    }
+
+    /// The point that meets a goal; `None` if none does, or if all are asked for.
+    #[must_use]
+    pub fn asked_for(&self, goal: Goal) -> Option<&Point> {
+        match goal {
+            Goal::Budget(bytes) => self.within(bytes),
+            Goal::MostArithmetic { percent } => self.at_most(percent),
+            Goal::Frontier => None,
+        }
+    }
+
+    /// Adds a point, unless another one is at least as good; those that it is better than go. What costs the same
+    /// memory and arithmetic is told apart by what it costs beside them.
     pub(crate) fn add(&mut self, point: Point) {
-        let cost = |point: &Point| (point.arena_bytes, point.multiply_adds);
+        let enough = self.enough_bytes;
+        let cost = |point: &Point| (point.arena_bytes.max(enough), point.multiply_adds);
         let (arena, arithmetic) = cost(&point);
-        let is_beaten =
-            |other: &Point| other.arena_bytes <= arena && other.multiply_adds <= arithmetic;
+        let is_beaten = |other: &Point| {
+            let (others, its) = cost(other);
+            let is_equal = (others, its) == (arena, arithmetic);
+            let is_no_worse = others <= arena && its <= arithmetic;
+            is_no_worse && !(is_equal && point.overhead_bytes < other.overhead_bytes)
+        };
         if self.points.iter().any(is_beaten) {
             return;
         }
-        self.points.retain(|other| other.arena_bytes < arena || other.multiply_adds < arithmetic);
+        self.points.retain(|other| cost(other).0 < arena || cost(other).1 < arithmetic);
         self.points.push(point);
         self.points.sort_by_cached_key(|point| std::cmp::Reverse(cost(point)));
     }

@@ -7,6 +7,7 @@
 mod again;
 mod along;
 mod channels;
+mod cheapest;
 mod count;
 mod draft;
 mod estimate;
@@ -15,6 +16,7 @@ mod flow;
 mod frontier;
 pub mod fuse;
 mod norms;
+mod overhead;
 mod parts;
 mod planned;
 mod recipes;

@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll::explain::{account, alive, peaks};
 use plimsoll::{OrderEffort, Program};
 use plimsoll_graph::{Case, PlannedGraph, Tries};
-use plimsoll_model::{Bindings, Model, infer};
+use plimsoll_model::{Bindings, Model, TensorId, infer};
 
 use crate::count::multiply_adds;
 use crate::frontier::{Applied, AtPeak, FitError, FitOptions, Point};
+use crate::overhead::overhead;
+use crate::parts::bytes;
 use crate::rewritten::Rewritten;
 use crate::stored_parts::with_parts_stored;
 
@@ -22,7 +24,7 @@ pub(crate) fn planned(
     options: &FitOptions,
     ways: Vec<Applied>,
 ) -> Result<Point, FitError> {
-    let (first, multiply_adds) = plan(&rewritten, bindings, options)?;
+    let (first, counts) = plan(&rewritten, bindings, options)?;
     let (rewritten, planned) = if ways.is_empty() {
         (rewritten, first)
     } else {
@@ -31,7 +33,8 @@ pub(crate) fn planned(
         (rewritten, planned)
     };
     let (arena_bytes, peak) = (planned.arena_bytes(), at_peak(&planned));
-    Ok(Point { rewritten, arena_bytes, multiply_adds, ways, peak })
+    let Counts { multiply_adds, overhead_bytes } = counts;
+    Ok(Point { rewritten, arena_bytes, multiply_adds, overhead_bytes, ways, peak })
 }
 
 /// What is there at the highest peak of a plan.
@@ -44,20 +47,32 @@ fn at_peak(planned: &PlannedGraph) -> AtPeak {
     AtPeak { node, tensors: tensors.collect() }
 }
 
-/// The plan of the model that will be read from the file, and its multiply-adds.
+/// What a model costs beside memory.
+pub(crate) struct Counts {
+    multiply_adds: u64,
+    overhead_bytes: u64,
+}
+
+/// The plan of the model that will be read from the file, and what it costs beside memory.
 pub(crate) fn plan(
     rewritten: &Rewritten,
     bindings: &Bindings,
     options: &FitOptions,
-) -> Result<(PlannedGraph, u64), FitError> {
+) -> Result<(PlannedGraph, Counts), FitError> {
     let model = with_parts_stored(rewritten);
     let inferred = infer(&model, bindings)?;
     let multiply_adds = multiply_adds(&model, &inferred.facts, &inferred.statics);
+    let size = |id: TensorId, stored: bool| {
+        let is_asked = inferred.statics[id.index()] == stored;
+        if is_asked { bytes(&inferred.facts[id.index()]).unwrap_or(0) } else { 0 }
+    };
+    let overhead_bytes = overhead(&model, |id| size(id, false), |id| size(id, true));
+    let counts = Counts { multiply_adds, overhead_bytes };
     let mut case = Case::new(inferred.graph);
     case.lowering = options.lowering.clone();
     case.options = options.options.clone();
     case.tries = Tries { order: Some(OrderEffort::Default), join: true };
-    Ok((case.plan()?, multiply_adds))
+    Ok((case.plan()?, counts))
 }
 
 /// The nodes of a model in the order of a plan. Those that take no step are where they are first needed.

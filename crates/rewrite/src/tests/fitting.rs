@@ -65,3 +65,22 @@ fn no_candidate_is_planned_without_work() {
     let frontier = fit(&bottlenecks(), &Bindings::default(), &options, &mut pulse).unwrap();
     assert_eq!(frontier.points.len(), 1);
 }
+
+#[test]
+fn a_budget_is_met_with_the_least_overhead() {
+    let smallest = fitted(&bottlenecks()).at_most(0.0).unwrap().clone();
+    let nodes = |budget: u64| {
+        let options = FitOptions::new(Goal::Budget(budget));
+        let mut pulse = || ControlFlow::Continue(());
+        let frontier = fit(&bottlenecks(), &Bindings::default(), &options, &mut pulse).unwrap();
+        let point = frontier.within(budget).unwrap().clone();
+        assert!(point.arena_bytes <= budget);
+        assert_eq!(point.multiply_adds, frontier.source_multiply_adds);
+        let source = bottlenecks();
+        let apart = difference(&run(&source, &source, 7), &run(&point.rewritten.model, &source, 7));
+        assert!(apart <= 1e-5, "{apart}");
+        (point.overhead_bytes, point.rewritten.model.body.nodes.len())
+    };
+    let (tight, wide) = (nodes(smallest.arena_bytes), nodes(2 * smallest.arena_bytes));
+    assert!(wide.0 < tight.0 && wide.1 < tight.1, "{wide:?} is less than {tight:?}");
+}
