@@ -7,6 +7,7 @@ Each case is a folder of `model.onnx`, `in.npz` and `out.npz`. Numbers come from
 optimisations. `cargo test` runs every case.
 """
 
+import itertools
 import sys
 from pathlib import Path
 
@@ -119,9 +120,45 @@ def cases():
                domain="com.microsoft")
 
 
+def body(name, given, made, *nodes, kept=()):
+    """A body: what it is given and makes by name, `*n` for reals of so many elements."""
+    def typed(key):
+        key, _, dims = key.partition("*")
+        of = {"number": TensorProto.INT64, "go": TensorProto.BOOL, "goes": TensorProto.BOOL}.get(key, TensorProto.FLOAT)
+        return helper.make_tensor_value_info(key, of, [int(dims)] if dims else [])
+
+    nodes = [helper.make_node(op, ins.split(), outs.split(), **attributes) for op, ins, outs, attributes in nodes]
+    kept = [numpy_helper.from_array(array, key) for key, array in kept]
+    return helper.make_graph(nodes, name, [typed(key) for key in given], [typed(key) for key in made], kept)
+
+
+def rounds():
+    """Bodies that run again and again."""
+    trips = number(np.int64, 4)
+    add = ("Add", "s r", "t", {})
+    real = ("Cast", "number", "r", {"to": TensorProto.FLOAT})
+    counted = body("counted", ["number", "go", "s*3"], ["go", "t*3", "t*3"], real, add)
+    yield case("loop_counted", "Loop", {"m": trips, "c": None, "x": reals(3)}, 2, stored=["m"], body=counted)
+    limit = [("limit", number(np.float32, 30))]
+    doubled = body("doubled", ["number", "go", "s*3"], ["goes", "t*3"], ("Add", "s s", "t", {}),
+                   ("ReduceL2", "t", "l", {"keepdims": 0}), ("Less", "l limit", "goes", {}), kept=limit)
+    yield case("loop_condition", "Loop", {"m": number(np.int64, 99), "c": number(bool, True), "x": reals(3)}, body=doubled)
+    yield case("loop_none", "Loop", {"m": number(np.int64, 9), "c": number(bool, False), "x": reals(3)}, body=doubled)
+    swapped = body("swapped", ["number", "go", "a*3", "b*3"], ["go", "b*3", "t*3"], ("Sub", "a b", "t", {}))
+    yield case("loop_swapped", "Loop", {"m": number(np.int64, 5), "c": None, "x": reals(3), "y": reals(3)}, 2, body=swapped)
+    inner = body("inner", ["number", "go", "u*3"], ["go", "v*3", "v*3"], ("Add", "u s", "v", {}))
+    nested = body("nested", ["number", "go", "s*3"], ["go", "t*3", "w"], ("Loop", "three go s", "t all", {"body": inner}),
+                  ("ReduceMean", "all", "w", {"keepdims": 0}), kept=[("three", number(np.int64, 3))])
+    yield case("loop_nested", "Loop", {"m": number(np.int64, 2), "c": number(bool, True), "x": reals(3)}, 2, stored=["m", "c"], body=nested)
+    summed = body("summed", ["s*2", "e*2"], ["t*2", "p*2"], ("Add", "s e", "t", {}), ("Mul", "t e", "p", {}))
+    yield case("scan_rows", "Scan", {"s": reals(2), "x": reals(5, 2)}, 2, body=summed, num_scan_inputs=1)
+    yield case("scan_columns_back", "Scan", {"s": reals(2), "x": reals(2, 5)}, 2, body=summed, num_scan_inputs=1,
+               scan_input_axes=[1], scan_input_directions=[1], scan_output_axes=[1], scan_output_directions=[1])
+
+
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2] / "corpus" / "nodes"
-    for name, model, feeds, found in cases():
+    for name, model, feeds, found in itertools.chain(cases(), rounds()):
         (folder / name).mkdir(parents=True, exist_ok=True)
         onnx.save(model, folder / name / "model.onnx")
         np.savez(folder / name / "in.npz", **feeds)

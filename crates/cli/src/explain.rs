@@ -13,6 +13,7 @@ use crate::clock::Clock;
 use crate::input::Source;
 use crate::output::{self, OutputArgs, TextOrJson};
 use crate::planning::{PlanningArgs, Subject};
+use crate::staged::regions;
 use crate::{Answer, size};
 
 const EXAMPLES: &str = "\
@@ -108,6 +109,7 @@ impl Args {
             stopped |= tick.is_break();
             tick
         };
+        let staged = loaded.staged();
         let settled = match lowering.case(loaded.graph, options)?.plan_watched(&mut pulse) {
             Ok(settled) => settled,
             Err(CaseError::Plan(PlanError::NoRoom(why))) => {
@@ -128,7 +130,8 @@ impl Args {
             if self.no_advice { Vec::new() } else { advise(&settled, &variants, &mut watch) };
         drop(clock);
         let source = &source.origin();
-        let (settled, variants) = (&settled, &variants[..]);
-        tell(&ExplainReport { source, settled, variants, advice, fit, stopped }).map(Ok)
+        let regions = staged.map(|staged| regions(&staged, &settled.program()));
+        let (settled, variants, regions) = (&settled, &variants[..], regions.as_ref());
+        tell(&ExplainReport { source, settled, regions, variants, advice, fit, stopped }).map(Ok)
     }
 }

@@ -9,9 +9,11 @@ use clap::{ArgGroup, ValueEnum};
 use plimsoll::{BankSpec, Boundary, SpillBanks};
 use plimsoll_model::Model;
 use plimsoll_onnx::{OnnxFile, Written};
-use plimsoll_report::{FrontierPoint, FrontierReport, Region, Tried, TwoMemoriesReport, Wanted};
+use plimsoll_report::{
+    FrontierPoint, FrontierReport, Region, RegionPeak, Tried, TwoMemoriesReport, Wanted,
+};
 use plimsoll_rewrite::{
-    Applied, FitError, FitOptions, Frontier, Goal, Point, fit, in_two_memories,
+    Applied, FitError, FitOptions, Frontier, Goal, Point, Rewritten, fit, in_two_memories,
 };
 
 use crate::choices::ChoiceArgs;
@@ -23,7 +25,7 @@ use crate::noted_onnx::is_beside;
 use crate::output::{self, Output, OutputArgs, Outputs};
 use crate::packing::PackingArgs;
 use crate::planning::PlanningArgs;
-use crate::{Answer, bank, boundary, size, two_memories};
+use crate::{Answer, bank, boundary, checkpoint, size, two_memories};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,10 +37,14 @@ Examples:
   plimsoll fit net.onnx --bank fast=256KiB --bank slow -o small.onnx -o plan.json
                                                          the fewest bytes moved between two memories,
                                                          and the plan with its copies
+  plimsoll fit train.json --budget 2GiB -o small.plim    a training graph: what to keep of its first half and
+                                                         what to compute again; -o list.json lists that
 
 The rewritten model has the same inputs, outputs and weights, and any runtime executes it; its nodes are
 in the planned order. External data stay in their files. If nothing fits the budget, the exit status is 1
-and the smallest arena found is reported. To write a point of the frontier, give its arena as the budget.";
+and the smallest arena found is reported. To write a point of the frontier, give its arena as the budget.
+A training graph does not say what its nodes compute: for one, --most-arithmetic is a share of the bytes
+that nodes write.";
 
 /// A rewritten model is for one size.
 const DIM_HELP: &str = "The size of a symbolic dim; the rewritten model is for this size";
@@ -48,7 +54,8 @@ const DIM_HELP: &str = "The size of a symbolic dim; the rewritten model is for t
 #[command(after_help = EXAMPLES, group(ArgGroup::new("goal")),
           mut_arg("dim", |dim| dim.value_name("NAME=N").help(DIM_HELP).long_help(DIM_HELP)))]
 pub(crate) struct Args {
-    /// The model, an ONNX file; "-" reads standard input; without one, the built-in sample is rewritten
+    /// The model, an ONNX file, or a training graph (.json); "-" reads standard input; without one, the built-in
+    /// sample is rewritten
     #[arg(value_name = "FILE")]
     model: Option<PathBuf>,
 
@@ -72,9 +79,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     dims: DimArgs,
 
-    /// What the runtime's kernels can do, as for `plimsoll plan`: standard, strided, views, copying or tflm
-    /// [default: standard]
-    #[arg(long, value_name = "NAME", value_parser = parse_kernels, help_heading = "Model")]
+    /// What the runtime's kernels can do, as for `plimsoll plan`: standard, strided, views, copying, tflm or fused;
+    /// with fused, the file has plain nodes, and its arena is that of a runtime that fuses them [default: standard]
+    #[arg(long, value_name = "NAME", help_heading = "Model")]
     kernels: Option<KernelChoice>,
 
     /// Align every offset to this many bytes [default: 64]
@@ -117,6 +124,8 @@ pub(crate) enum Format {
     Svg,
     /// The rewritten model
     Onnx,
+    /// The graph of a training step that computes nodes again
+    Plim,
 }
 
 impl output::Format for Format {
@@ -129,6 +138,7 @@ impl output::Format for Format {
             Format::Html => &["html"],
             Format::Svg => &["svg"],
             Format::Onnx => &["onnx"],
+            Format::Plim => &["plim"],
         }
     }
 }
@@ -141,18 +151,9 @@ fn parse_percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Steps of fused kernels are no nodes that a file could have.
-fn parse_kernels(name: &str) -> Result<KernelChoice, String> {
-    let kernels: KernelChoice = name.parse()?;
-    if kernels.is_fused() {
-        return Err("a model is written for kernels that are not fused".to_owned());
-    }
-    Ok(kernels)
-}
-
 impl Args {
     /// How the model is read and planned.
-    fn planning(&self) -> PlanningArgs {
+    pub(crate) fn planning(&self) -> PlanningArgs {
         let how_to_read = ModelArgs::plain(self.dims.clone(), self.kernels.clone());
         let packing = self.packing.clone();
         let choices = ChoiceArgs::plain(self.align, self.place, self.no_in_place, packing);
@@ -167,6 +168,11 @@ impl Args {
         }
     }
 
+    /// What is asked for, in words of reports.
+    pub(crate) fn wanted(&self) -> Wanted {
+        wanted(self.goal())
+    }
+
     /// The files that are read.
     pub(crate) fn files(&self) -> Vec<&Path> {
         self.model.as_deref().into_iter().collect()
@@ -175,11 +181,20 @@ impl Args {
 
 pub(crate) fn run(args: &Args) -> Result<Answer> {
     if let Some(banks) = two_memories::banks(&args.banks)? {
+        if args.kernels.as_ref().is_some_and(KernelChoice::is_fused) {
+            bail!("--bank: two memories are planned for kernels that are not fused");
+        }
         return run_in_two(args, &banks);
     }
     let outputs = args.output.resolve(&args.files())?;
     args.check_forms(&outputs)?;
     let source = Source::or_sample(args.model.as_deref());
+    if source.has_extension("json") {
+        return checkpoint::run(args, &source, &outputs);
+    }
+    if outputs.has(|format| format == Format::Plim) {
+        bail!("{source}: a model that is fitted is written as .onnx");
+    }
     let clock = args.packing.start_clock();
     let Some(fitted) = args.fit(source, clock)? else { return Ok(Answer::Yes) };
     for output in outputs.iter() {
@@ -203,7 +218,8 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
 impl Args {
     /// A frontier is no single model.
     pub(crate) fn check_forms(&self, outputs: &Outputs<Format>) -> Result<()> {
-        if self.goal() == Goal::Frontier && outputs.has(|format| format == Format::Onnx) {
+        let is_one = |format| matches!(format, Format::Onnx | Format::Plim);
+        if self.goal() == Goal::Frontier && outputs.has(is_one) {
             bail!(
                 "a frontier is many models: say which one to write, by --budget or --most-arithmetic"
             );
@@ -220,6 +236,7 @@ impl Args {
         let (model, file, bindings) = lowering.model(&source)?;
         let mut fitting = FitOptions::new(goal);
         (fitting.options, fitting.lowering) = (options, lowering.options());
+        fitting.fusions.clone_from(lowering.fusion_kinds());
         fitting.work = self.work.unwrap_or(fitting.work);
         let mut stopped = false;
         let mut pulse = || {
@@ -255,7 +272,7 @@ impl Fitted {
             source_multiply_adds: self.frontier.source_multiply_adds,
             source_nodes: self.model.body.nodes.len(),
             wanted: wanted(self.goal),
-            points: self.frontier.points.iter().map(|point| told(point, &self.model)).collect(),
+            points: self.frontier.points.iter().map(|point| self.told(point)).collect(),
             chosen: self.chosen,
             stopped: self.stopped,
         })
@@ -282,6 +299,50 @@ impl Fitted {
                 }
                 None => Ok(()),
             },
+            Format::Plim => Ok(()),
+        }
+    }
+}
+
+impl Fitted {
+    /// What is said of a point.
+    fn told(&self, point: &Point) -> FrontierPoint {
+        let regions = point.rewritten.regions.iter().zip(&point.regions).enumerate();
+        FrontierPoint {
+            arena_bytes: point.arena_bytes,
+            multiply_adds: point.multiply_adds,
+            nodes: point.rewritten.model.body.nodes.len(),
+            regions: regions
+                .map(|(at, (applied, peak))| self.region(point, at, applied, *peak))
+                .collect(),
+            peak_node: point.peak.node.clone(),
+            peak_tensors: point.peak.tensors.clone(),
+        }
+    }
+
+    fn region(
+        &self,
+        point: &Point,
+        at: usize,
+        applied: &Applied,
+        peak: Option<plimsoll_rewrite::RegionPeak>,
+    ) -> Region {
+        let name = |node: usize| self.model.body.nodes[node].name.clone();
+        let loads = applied.nodes.iter().map(|node| self.frontier.source_loads[*node]);
+        let Rewritten { stages, .. } = &point.rewritten;
+        let told = |peak: plimsoll_rewrite::RegionPeak| RegionPeak {
+            nodes: stages.iter().flatten().filter(|stage| stage.region == at).count(),
+            bytes: peak.bytes,
+            step: peak.step,
+            source: peak.source.map(name),
+            carried_bytes: peak.carried_bytes,
+        };
+        Region {
+            way: applied.way.name(),
+            words: applied.way.to_string(),
+            nodes: applied.nodes.iter().map(|node| name(*node)).collect(),
+            source_peak_bytes: loads.max().unwrap_or(0),
+            peak: peak.map(told),
         }
     }
 }
@@ -294,11 +355,7 @@ fn blamed(error: &FitError, source: &Source) -> anyhow::Error {
 
 /// The point that a goal is met by.
 fn chosen(frontier: &Frontier, goal: Goal) -> Option<usize> {
-    let point = match goal {
-        Goal::Budget(budget) => frontier.within(budget),
-        Goal::MostArithmetic { percent } => frontier.at_most(percent),
-        Goal::Frontier => None,
-    }?;
+    let point = frontier.asked_for(goal)?;
     frontier.points.iter().position(|other| std::ptr::eq(other, point))
 }
 
@@ -307,23 +364,6 @@ fn wanted(goal: Goal) -> Wanted {
         Goal::Budget(budget) => Wanted::Budget(budget),
         Goal::MostArithmetic { percent } => Wanted::MostArithmetic(percent),
         Goal::Frontier => Wanted::Frontier,
-    }
-}
-
-/// What is said of a point.
-fn told(point: &Point, model: &Model) -> FrontierPoint {
-    let region = |applied: &Applied| Region {
-        way: applied.way.name(),
-        words: applied.way.to_string(),
-        nodes: applied.nodes.iter().map(|node| model.body.nodes[*node].name.clone()).collect(),
-    };
-    FrontierPoint {
-        arena_bytes: point.arena_bytes,
-        multiply_adds: point.multiply_adds,
-        nodes: point.rewritten.model.body.nodes.len(),
-        regions: point.ways.iter().map(region).collect(),
-        peak_node: point.peak.node.clone(),
-        peak_tensors: point.peak.tensors.clone(),
     }
 }
 
@@ -367,7 +407,7 @@ fn run_in_two(args: &Args, banks: &SpillBanks) -> Result<Answer> {
     for output in outputs.iter() {
         match (output.format, chosen) {
             (Format::Json, Some(point)) => {
-                let planned = if point.ways.is_empty() {
+                let planned = if point.rewritten.regions.is_empty() {
                     Some(source.clone())
                 } else {
                     models().find_map(|output| output.path().map(Source::named))
@@ -429,7 +469,7 @@ impl Args {
         let blame = |error: FitError| blamed(&error, source);
         let frontier = fit(&model, &bindings, &fitting, &mut pulse).map_err(blame)?;
         let most = self.most_arithmetic.unwrap_or(f64::INFINITY);
-        let flowing = frontier.points.iter().filter(|point| !point.ways.is_empty());
+        let flowing = frontier.points.iter().filter(|point| !point.rewritten.regions.is_empty());
         let points = frontier.narrow.iter().chain(flowing).cloned();
         let points: Vec<Point> =
             points.filter(|point| frontier.extra_percent(point) <= most).collect();

@@ -11,6 +11,7 @@
 mod bank;
 mod boundary;
 mod check;
+mod checkpoint;
 mod choices;
 mod claim;
 mod clock;
@@ -23,6 +24,7 @@ mod donations;
 mod explain;
 mod fit;
 mod foreign;
+mod given;
 mod input;
 mod kind;
 mod man;
@@ -41,6 +43,7 @@ mod run;
 mod shared;
 mod size;
 mod solve;
+mod staged;
 #[cfg(test)]
 mod tests;
 mod two_memories;

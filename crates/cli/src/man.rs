@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     for command in all {
         let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
         let path = folder.join(format!("{name}.1"));
-        output::to_path(&path, &String::from_utf8(page(command)?)?)?;
+        output::to_path(&path, String::from_utf8(page(command)?)?)?;
     }
     Ok(Answer::Yes)
 }

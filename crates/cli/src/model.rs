@@ -3,6 +3,7 @@
 //! What a program is made from beside the graph is recorded in the plan, so that who verifies it need not say it.
 
 mod fused;
+mod kernel_set;
 #[allow(clippy::similar_names, reason = "ranges, and what is ranged over them")]
 mod ranges;
 pub(crate) mod taken;
@@ -16,12 +17,13 @@ use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
 pub(crate) use fused::KernelChoice;
+use kernel_set::KernelSet;
 use plimsoll::{JsonFault, Options, OrderEffort, Recorded, object_from_json};
 use plimsoll_graph::training_json::TrainingJsonError;
 use plimsoll_graph::{
-    Case, Graph, Improved, Kernels, LoweringError, LoweringOptions, Preset, RecordedChoice,
-    ScheduledGraph, Selector, Tries, Width, improve, joined_as_recorded, order_by_names, text,
-    topological_order, training_json,
+    Case, Graph, Improved, Kernels, LoweringError, LoweringOptions, RecordedChoice, ScheduledGraph,
+    Selector, Tries, Width, improve, joined_as_recorded, order_by_names, text, topological_order,
+    training_json,
 };
 use plimsoll_model::{Bindings, Model, Refused};
 use plimsoll_onnx::{Annotatable, OnnxError, OnnxFile};
@@ -171,23 +173,6 @@ fn parse_width(name: &str) -> Result<Width, String> {
     name.parse().map_err(|error: plimsoll_graph::UnknownWidth| error.to_string())
 }
 
-/// What kernels can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum KernelSet {
-    /// Views are free, and ops that can work in place do
-    Standard,
-    /// The same, and every op can read and write strided views
-    Strided,
-    /// Views are free; nothing works in place
-    Views,
-    /// Every op writes bytes of its own
-    Copying,
-    /// As the reference kernels of TensorFlow Lite Micro: reshapes are free, elementwise ops work in place
-    Tflm,
-    /// Several nodes are one step where that lowers the arena
-    Fused,
-}
-
 /// What becomes of concats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Concat {
@@ -195,29 +180,6 @@ enum Concat {
     Copy,
     /// Operands are computed in their place in the output where that does not enlarge the arena
     Join,
-}
-
-impl KernelSet {
-    fn preset(self) -> Preset {
-        match self {
-            KernelSet::Standard | KernelSet::Fused => Preset::Standard,
-            KernelSet::Strided => Preset::Strided,
-            KernelSet::Views => Preset::Views,
-            KernelSet::Copying => Preset::Copying,
-            KernelSet::Tflm => Preset::Tflm,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            KernelSet::Standard => "standard",
-            KernelSet::Strided => "strided",
-            KernelSet::Views => "views",
-            KernelSet::Copying => "copying",
-            KernelSet::Fused => "fused",
-            KernelSet::Tflm => "tflm",
-        }
-    }
 }
 
 /// How a program is made from a graph, and who said so.
@@ -260,6 +222,11 @@ impl ModelArgs {
     /// Nothing but dims and kernels.
     pub(crate) fn plain(dims: DimArgs, kernels: Option<KernelChoice>) -> Self {
         ModelArgs { dims, kernels, ..ModelArgs::default() }
+    }
+
+    /// Whether kernels are asked for that compute several nodes as one.
+    pub(crate) fn is_fused(&self) -> bool {
+        self.kernels.as_ref().is_some_and(KernelChoice::is_fused)
     }
 
     /// The files that are read beside the model.
@@ -415,7 +382,7 @@ impl Lowering {
     pub(crate) fn model(&self, source: &Source) -> Result<(Model, OnnxFile, Bindings)> {
         match read(source, false)? {
             Read::Graph(_) | Read::Tflite(_) => {
-                bail!("{source}: only ONNX models can be fitted")
+                bail!("{source}: only ONNX models and training graphs (.json) can be fitted")
             }
             Read::Model(..) if self.dims.ranges().next().is_some() => {
                 bail!("{source}: a model is fitted for one size of each dim, not for a range")

@@ -51,11 +51,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Array> {
     let header = header.context("an array of numpy whose header is cut off")?;
     let header = String::from_utf8_lossy(header);
     let descr = quoted(&header, "descr").context("a header without a type")?;
-    let dtype = dtype_by_numpy_name(&descr).ok_or_else(|| anyhow!("elements of type `{descr}`"))?;
-    ensure!(
-        !header.contains("'fortran_order': True"),
-        "an array in Fortran order, which is not supported"
-    );
+    let dtype = dtype_by_numpy_name(&descr);
+    let dtype = dtype.ok_or_else(|| anyhow!("elements of type `{descr}` are not read"))?;
     let dims = shape(&header).context("a header without a shape")?;
     let count = plimsoll_graph::shape::product(&dims).and_then(|count| dtype.bytes(count));
     let elements = &rest[wide + length..];
@@ -65,7 +62,28 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Array> {
         elements.len(),
         count.map_or("more".to_owned(), |count| count.to_string())
     );
-    Ok(Array { dtype, dims, bytes: elements.to_vec() })
+    let bytes = if header.contains("'fortran_order': True") {
+        by_rows(elements, &dims, dtype.bits() as usize / 8)
+    } else {
+        elements.to_vec()
+    };
+    Ok(Array { dtype, dims, bytes })
+}
+
+/// Elements whose first axis moves fastest, in the order in which the last one does.
+fn by_rows(elements: &[u8], dims: &[u64], width: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(elements.len());
+    for index in 0..elements.len() / width {
+        // The index along each axis, the last one first, and where the element is that has them.
+        let (mut left, mut at, mut behind) = (index, 0, elements.len() / width);
+        for dim in dims.iter().rev().map(|dim| *dim as usize) {
+            behind /= dim;
+            at += left % dim * behind;
+            left /= dim;
+        }
+        bytes.extend(&elements[at * width..(at + 1) * width]);
+    }
+    bytes
 }
 
 /// The text of an entry of the header.
@@ -191,6 +209,15 @@ mod tests {
         let archive = write_archive(arrays.iter().map(|(name, array)| (*name, array))).unwrap();
         let found = read_archive(&archive).unwrap();
         assert_eq!(found, arrays.map(|(name, array)| (name.to_owned(), array)));
+    }
+
+    #[test]
+    fn the_order_of_fortran_is_turned() {
+        let bytes = write(&Array::f32(&[2, 1, 3], &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0])).unwrap();
+        let text = String::from_utf8_lossy(&bytes[10..]).find("False").unwrap();
+        let turned = [&bytes[..10 + text], b"True ", &bytes[15 + text..]].concat();
+        let found = read(&turned).unwrap();
+        assert_eq!(found, Array::f32(&[2, 1, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
     }
 
     #[test]

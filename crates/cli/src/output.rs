@@ -233,9 +233,9 @@ impl<F: Format> Output<F> {
     }
 }
 
-/// Writes a text to a file, whole or not at all.
-pub(crate) fn to_path(path: &Path, text: &str) -> Result<()> {
-    to_file(path, |file| file.write_all(text.as_bytes()))
+/// Writes a text, or other bytes, to a file, whole or not at all.
+pub(crate) fn to_path(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
+    to_file(path, |file| file.write_all(content.as_ref()))
         .with_context(|| path.display().to_string())
 }
 

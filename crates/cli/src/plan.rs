@@ -8,8 +8,8 @@ use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 use plimsoll::{NoRoom, PLAN_FORMAT, Program, Recorded, SharedLayout, Unplaced};
 use plimsoll_report::{
-    Asked, PlanReport, bold, one_line, plain, write_c_header, write_chrome_trace, write_json,
-    write_map, write_rust_source, write_title,
+    Asked, PlanReport, Regions, bold, one_line, plain, write_c_header, write_chrome_trace,
+    write_json, write_map, write_rust_source, write_title,
 };
 use serde_json::json;
 
@@ -203,7 +203,8 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let answer = match improved.plan(&program, &mut clock)? {
         Ok(Planned { plan, corners }) => {
             let origin = source.origin();
-            let asked = args.asked(&improved, &corners);
+            let regions = improved.regions(&program);
+            let asked = args.asked(&improved, &corners, regions.as_ref());
             let report = PlanReport::new(&origin, &program, &plan, asked);
             args.show(&output, &report, &improved.subject, &device, &recorded)?
         }
@@ -278,6 +279,7 @@ impl Args {
         &self,
         improved: &'a Improved,
         corners: &'a [(String, u64)],
+        regions: Option<&'a Regions>,
     ) -> Asked<'a> {
         Asked {
             budget: self.budget,
@@ -285,6 +287,7 @@ impl Args {
             proof: improved.subject.loaded.proof.as_ref(),
             corners,
             best: &improved.best,
+            regions,
         }
     }
 
@@ -308,7 +311,7 @@ impl Args {
             if layout.values.is_empty() {
                 output::note("no param has a place, so none is shared; try --place params,outputs");
             }
-            output::to_path(path, &layout.to_json())?;
+            output::to_path(path, layout.to_json())?;
         }
         let Some(refusal) = report.refusal() else { return Ok(Answer::Yes) };
         output.note(&format!("{}: {refusal}", subject.source));
@@ -374,7 +377,7 @@ pub(crate) fn writing<'a>(
         Format::Tsv => Box::new(|out| report.write_tsv(out)),
         Format::Csv => Box::new(|out| report.write_csv(out)),
         Format::Svg => Box::new(|out| report.write_svg(out)),
-        Format::Html => all(write_map(program, plan, &program.labels(source.origin().title))),
+        Format::Html => all(write_map(program, plan, &report.labels())),
         Format::Plim => Box::new(|out| report.write_plim(out)),
         Format::Trace => all(write_chrome_trace(program, plan)),
         Format::H => all(write_c_header(program, plan, banks, &device.prefix)),

@@ -172,7 +172,8 @@ impl PlannedModel {
         let program = self.improved.program()?;
         let Planned { plan, corners } = &self.planned;
         let origin = self.improved.subject.source.origin();
-        let asked = self.args.asked(&self.improved, corners);
+        let regions = self.improved.regions(&program);
+        let asked = self.args.asked(&self.improved, corners, regions.as_ref());
         Ok(tell(&PlanReport::new(&origin, &program, plan, asked))?)
     }
 }

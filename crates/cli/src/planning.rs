@@ -10,12 +10,14 @@ use clap::Args;
 use plimsoll::verify::VerifiedPlan;
 use plimsoll::{NoRoom, Options, Plan, PlanError, Recorded, plan_watched, verified};
 use plimsoll_graph::{Best, RecordedChoice, ScheduledGraph};
+use plimsoll_report::Regions;
 use serde_json::json;
 
 use crate::choices::ChoiceArgs;
 use crate::clock::Clock;
 use crate::input::Source;
 use crate::model::{Loaded, Lowering, ModelArgs};
+use crate::staged::regions;
 use crate::{output, shared};
 
 /// What a command line can say about a model and its plan.
@@ -107,6 +109,11 @@ impl Improved {
     pub(crate) fn program(&self) -> Result<ScheduledGraph<'_>> {
         let Subject { source, lowering, loaded, .. } = &self.subject;
         lowering.program(&loaded.graph, source)
+    }
+
+    /// What a rewritten model says of the steps of its program.
+    pub(crate) fn regions(&self, program: &ScheduledGraph<'_>) -> Option<Regions> {
+        self.subject.loaded.staged().map(|staged| regions(&staged, program))
     }
 
     /// What a plan has to say of its model and its options.

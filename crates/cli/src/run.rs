@@ -15,13 +15,12 @@ use plimsoll_model::{Model, Weights};
 use plimsoll_onnx::OnnxWeights;
 use plimsoll_report::size::long;
 use plimsoll_report::{bold, counted, plain};
-use plimsoll_run::{
-    Array, CallInfo, Checked, Fuse, Options, Port, SeededWeights, Session, check, random_inputs,
-};
+use plimsoll_run::{Array, CallInfo, Checked, Fuse, Options, Port, SeededWeights, Session, check};
 use serde_json::{Value, json};
 
 use crate::dims::{DimArgs, RecordedDims};
 use crate::donations::DonationArgs;
+use crate::given::GivenInputs;
 use crate::input::Source;
 use crate::kind::Wanted;
 use crate::model::SAMPLE;
@@ -44,7 +43,7 @@ Examples:
   plimsoll run stripped.onnx --random-weights 1  a model whose weights are missing
 
 Arrays are .npy files, .npz archives (the member named like the input, or the only one), or raw little-endian
-elements.";
+elements. An array gives the sizes of its input's symbolic dims: they need no --dim and no --at.";
 
 /// Execute a model inside its planned arena, without allocating
 #[derive(clap::Args)]
@@ -85,18 +84,18 @@ pub(crate) struct Args {
     no_fuse: bool,
 
     /// The number of runs; the shortest time is reported
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Execution")]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_count::<1_000_000_000>, help_heading = "Execution")]
     runs: usize,
 
     /// The number of threads; the outputs are the same bit for bit
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Execution")]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_count::<16>, help_heading = "Execution")]
     threads: usize,
 
     /// Compare every read and write with a run in which no two tensors share memory; dead bytes are poisoned
     #[arg(long, help_heading = "Checks")]
     check: bool,
 
-    /// Report the time by operator and by node
+    /// Report the time by operator and by node: of every call the shortest of all runs
     #[arg(long, help_heading = "Checks")]
     profile: bool,
 
@@ -109,11 +108,11 @@ pub(crate) struct Args {
     expect: Option<PathBuf>,
 
     /// The largest difference from an expected output, relative to its largest element
-    #[arg(long, value_name = "X", default_value_t = 1e-5, help_heading = "Checks")]
+    #[arg(long, value_name = "X", default_value_t = 1e-5, value_parser = parse_tolerance, allow_negative_numbers = true, help_heading = "Checks")]
     tolerance: f64,
 
     /// Write the outputs to this file
-    #[arg(short, long, value_name = "FILE.npz", help_heading = "Output")]
+    #[arg(short, long, value_name = "FILE.npz", value_parser = parse_archive, help_heading = "Output")]
     output: Option<PathBuf>,
 }
 
@@ -138,6 +137,22 @@ fn parse_input(text: &str) -> Result<(Option<String>, PathBuf), String> {
     }
 }
 
+fn parse_count<const MOST: usize>(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| (1..=MOST).contains(count));
+    count.ok_or_else(|| format!("expected a number from 1 to {MOST}"))
+}
+
+fn parse_tolerance(text: &str) -> Result<f64, String> {
+    let tolerance = text.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0);
+    tolerance.ok_or_else(|| "expected a number that is not negative".to_owned())
+}
+
+fn parse_archive(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let is_archive = path.extension().is_some_and(|end| end == "npz");
+    if is_archive { Ok(path) } else { Err("outputs are written as .npz".to_owned()) }
+}
+
 fn parse_size(text: &str) -> Result<(String, u64), String> {
     let (name, size) = text.rsplit_once('=').ok_or("expected NAME=N")?;
     Ok((name.to_owned(), size.parse().map_err(|_| format!("{size:?} is not a number"))?))
@@ -148,12 +163,15 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     args.spare_inputs()?;
     let opened = Opened::new(args, source)?;
     let named = |error: anyhow::Error| opened.named(&error);
+    let expectations = args.expect.as_deref().map(Expected::read).transpose()?;
     let mut session = opened.session()?;
-    let resized = opened.with_weights(|weights| args.resize(&mut session, &opened.model, weights));
-    resized.map_err(named)?;
-    let inputs = args.inputs(&session)?;
+    if let Some(expectations) = &expectations {
+        expectations.check_names(&session)?;
+    }
+    opened.resize(&mut session).map_err(named)?;
+    let inputs = opened.given.filled(args.seed, session.inputs());
     session.fill(&inputs).map_err(|error| named(error.into()))?;
-    let timed = timed(&mut session, args.runs.max(1)).map_err(named)?;
+    let timed = timed(&mut session, args.runs).map_err(named)?;
     let outputs = outputs_of(&session);
     if !output::is_quiet() {
         output::to_stdout(true, |out| {
@@ -162,7 +180,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     }
     if args.profile || args.trace.is_some() {
         session.fill(&inputs).map_err(|error| named(error.into()))?;
-        let calls = watched(&mut session).map_err(named)?;
+        let calls = watched(&mut session, args.runs.max(1)).map_err(named)?;
         if args.profile {
             output::to_stdout(true, |out| {
                 if let Some((node, bytes)) = session.largest_scratch() {
@@ -172,22 +190,22 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
             })?;
         }
         if let Some(path) = &args.trace {
-            fs::write(path, trace(&calls)).with_context(|| path.display().to_string())?;
+            output::to_path(path, trace(&calls))?;
         }
     }
     let mut answer = Answer::Yes;
     if args.check {
-        let options = args.one_size(opened.options.clone());
+        let options = opened.one_size();
         let checked =
             opened.with_weights(|weights| checked(&opened.model, weights, &inputs, &options));
         answer = checked.map_err(named)?;
     }
     if let Some(path) = &args.output {
         let bytes = npy::write_archive(outputs.iter().map(|(name, array)| (&name[..], array)))?;
-        fs::write(path, bytes).with_context(|| path.display().to_string())?;
+        output::to_path(path, bytes)?;
     }
-    if let Some(path) = &args.expect
-        && !expected(path, &outputs, args.tolerance)?
+    if let Some(expectations) = &expectations
+        && !expectations.are_met(&outputs, args.tolerance)?
     {
         answer = Answer::No;
     }
@@ -204,13 +222,39 @@ pub(crate) struct Opened {
     weights: OnnxWeights,
     random_weights: Option<u64>,
     options: Options,
+    given: GivenInputs,
+    /// The sizes of dims that have a range, as far as anybody says.
+    sizes: BTreeMap<String, u64>,
 }
 
 impl Opened {
     pub(crate) fn new(args: &Args, source: Source) -> Result<Self> {
         let (model, weights) = read(&source)?;
-        let (random_weights, options) = (args.random_weights, args.options(&model)?);
-        Ok(Opened { source, model, weights, random_weights, options })
+        let given = GivenInputs::read(&args.input, &model)?;
+        let (random_weights, mut options) = (args.random_weights, args.options(&model)?);
+        let mut sizes = given.bind(&model, &options.ranges, &mut options.bindings);
+        sizes.extend(args.at.iter().cloned());
+        Ok(Opened { source, model, weights, random_weights, options, given, sizes })
+    }
+
+    /// Sets a session up for the sizes that are asked for; the largest where nobody asks.
+    fn resize(&self, session: &mut Session<'_>) -> Result<()> {
+        if self.sizes.is_empty() {
+            return Ok(());
+        }
+        let largest = self.options.ranges.iter().map(|range| (&range.symbol[..], range.most));
+        let mut sizes: BTreeMap<&str, u64> = largest.collect();
+        sizes.extend(self.sizes.iter().map(|(symbol, size)| (&symbol[..], *size)));
+        let sizes: Vec<(&str, u64)> = sizes.into_iter().collect();
+        self.with_weights(|weights| Ok(session.resize(&self.model, weights, &sizes)?))
+    }
+
+    /// The options for the size that is run alone: what is checked is one run.
+    fn one_size(&self) -> Options {
+        let mut options = self.options.clone();
+        options.bindings.symbols.extend(self.sizes.clone());
+        options.ranges.clear();
+        options
     }
 
     /// The model, ready to run.
@@ -277,69 +321,6 @@ impl Args {
         }
         Ok(options)
     }
-
-    /// Sets the session up for the sizes that are asked for.
-    fn resize(
-        &self,
-        session: &mut Session<'_>,
-        model: &Model,
-        weights: &dyn Weights,
-    ) -> Result<()> {
-        if self.at.is_empty() {
-            return Ok(());
-        }
-        let given = self.at.iter().map(|(name, size)| (&name[..], *size));
-        let dims = self.dims.or_as_recorded(RecordedDims::default())?;
-        let ranges = dims.all_ranges();
-        let others = ranges.iter().filter(|range| self.at.iter().all(|(n, _)| *n != range.symbol));
-        let sizes: Vec<(&str, u64)> =
-            given.chain(others.map(|range| (&range.symbol[..], range.most))).collect();
-        Ok(session.resize(model, weights, &sizes)?)
-    }
-
-    /// The same for the size that is run alone, and without states: what is checked is one run.
-    fn one_size(&self, mut options: Options) -> Options {
-        options.bindings.symbols.extend(self.at.iter().cloned());
-        options.ranges.clear();
-        options
-    }
-
-    /// What is given for each input, and numbers from the seed for the others.
-    fn inputs(&self, session: &Session<'_>) -> Result<BTreeMap<String, Array>> {
-        let mut inputs = random_inputs(self.seed, session.inputs());
-        let port = |name: &str| {
-            let port = session.inputs().iter().find(|port| port.name == name);
-            port.ok_or_else(|| anyhow!("--input: there is no input `{}`", plain(name)))
-        };
-        for (name, path) in &self.input {
-            let named = || path.display().to_string();
-            let Some(name) = name else {
-                let bytes = fs::read(path).context("cannot read").with_context(named)?;
-                for (name, array) in npy::read_archive(&bytes).with_context(named)? {
-                    inputs.insert(port(&name)?.name.clone(), array);
-                }
-                continue;
-            };
-            inputs.insert(name.clone(), array(path, port(name)?).with_context(named)?);
-        }
-        Ok(inputs)
-    }
-}
-
-/// The array in a file, for an input.
-fn array(path: &Path, port: &Port) -> Result<Array> {
-    let bytes = fs::read(path).context("cannot read")?;
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("npy") => npy::read(&bytes),
-        Some("npz") => {
-            let mut arrays = npy::read_archive(&bytes)?;
-            let at = arrays.iter().position(|(name, _)| *name == port.name);
-            let at = at.or_else(|| (arrays.len() == 1).then_some(0));
-            let at = at.ok_or_else(|| anyhow!("no array is called `{}`", plain(&port.name)))?;
-            Ok(arrays.swap_remove(at).1)
-        }
-        _ => Ok(Array { dtype: port.dtype, dims: port.dims.clone(), bytes }),
-    }
 }
 
 fn outputs_of(session: &Session<'_>) -> BTreeMap<String, Array> {
@@ -401,7 +382,7 @@ struct Profile {
 /// The most nodes that are told.
 const MOST_NODES: usize = 10;
 
-/// A call in a run: its node and operator, when it began and how long it took.
+/// A call in a run: its node and operator, when it began and how long it took at least.
 struct TimedCall {
     node: String,
     op: String,
@@ -409,16 +390,25 @@ struct TimedCall {
     taken: Duration,
 }
 
-/// Runs once more, and notes every call.
-fn watched(session: &mut Session<'_>) -> Result<Vec<TimedCall>> {
-    let mut calls = Vec::with_capacity(session.calls());
-    let start = Instant::now();
-    let mut began = start.elapsed();
-    session.run_watched(|CallInfo { node, op }| {
-        let taken = start.elapsed().saturating_sub(began);
-        calls.push(TimedCall { node: node.to_owned(), op: op.to_owned(), began, taken });
-        began = start.elapsed();
-    })?;
+/// Runs so often once more, and notes of every call when it began in the first of these runs and the least time that it
+/// took in any.
+fn watched(session: &mut Session<'_>, runs: usize) -> Result<Vec<TimedCall>> {
+    let mut calls: Vec<TimedCall> = Vec::with_capacity(session.calls());
+    for _ in 0..runs {
+        let start = Instant::now();
+        let (mut began, mut at) = (start.elapsed(), 0);
+        session.run_watched(|CallInfo { node, op }| {
+            let taken = start.elapsed().saturating_sub(began);
+            if let Some(call) = calls.get_mut(at) {
+                call.taken = call.taken.min(taken);
+            } else {
+                let (node, op) = (node.to_owned(), op.to_owned());
+                calls.push(TimedCall { node, op, began, taken });
+            }
+            at += 1;
+            began = start.elapsed();
+        })?;
+    }
     Ok(calls)
 }
 
@@ -506,32 +496,53 @@ fn checked(
     }
 }
 
-/// Whether the outputs are near enough to those in a file; says where they are not.
-fn expected(path: &Path, outputs: &BTreeMap<String, Array>, tolerance: f64) -> Result<bool> {
-    let named = || path.display().to_string();
-    let bytes = fs::read(path).context("cannot read").with_context(named)?;
-    let arrays = npy::read_archive(&bytes).with_context(named)?;
-    let mut fits = true;
-    for (name, array) in &arrays {
-        let found = outputs.get(name);
-        let found =
-            found.ok_or_else(|| anyhow!("{}: there is no output `{}`", named(), plain(name)))?;
-        let Worst { index, found, expected, scale } =
-            worst(found, array).with_context(|| format!("{}: `{}`", named(), plain(name)))?;
-        // Equal infinities have no difference.
-        let is_same = found.total_cmp(&expected).is_eq();
-        let relative = if is_same { 0.0 } else { (found - expected).abs() / scale };
-        let is_near = relative <= tolerance || (found.is_nan() && expected.is_nan());
-        let verdict = if is_near { "as expected" } else { "not as expected" };
-        output::to_stdout(true, |out| {
-            writeln!(
-                out,
-                "  {verdict}: `{}`, worst at {index}: {found:e} where {expected:e} is expected, \
-                 {relative:.2e} of the largest",
-                plain(name)
-            )
-        })?;
-        fits &= is_near;
+/// The outputs that are expected.
+struct Expected<'a> {
+    path: &'a Path,
+    arrays: Vec<(String, Array)>,
+}
+
+impl<'a> Expected<'a> {
+    fn read(path: &'a Path) -> Result<Self> {
+        let named = || path.display().to_string();
+        let bytes = fs::read(path).context("cannot read").with_context(named)?;
+        Ok(Expected { path, arrays: npy::read_archive(&bytes).with_context(named)? })
     }
-    Ok(fits)
+
+    /// That they are of outputs that there are, and of some.
+    fn check_names(&self, session: &Session<'_>) -> Result<()> {
+        let path = self.path.display();
+        ensure!(!self.arrays.is_empty(), "{path}: there is no array in it");
+        for (name, _) in &self.arrays {
+            let is_there = session.outputs().iter().any(|port| port.name == *name);
+            ensure!(is_there, "{path}: there is no output `{}`", plain(name));
+        }
+        Ok(())
+    }
+
+    /// Whether the outputs are near enough; says where they are not.
+    fn are_met(&self, outputs: &BTreeMap<String, Array>, tolerance: f64) -> Result<bool> {
+        let mut fits = true;
+        for (name, array) in &self.arrays {
+            let place = || format!("{}: `{}`", self.path.display(), plain(name));
+            let found = outputs.get(name).ok_or_else(|| anyhow!("{}: no such output", place()))?;
+            let Worst { index, found, expected, scale } =
+                worst(found, array).with_context(place)?;
+            // Equal infinities have no difference.
+            let is_same = found.total_cmp(&expected).is_eq();
+            let relative = if is_same { 0.0 } else { (found - expected).abs() / scale };
+            let is_near = relative <= tolerance || (found.is_nan() && expected.is_nan());
+            let verdict = if is_near { "as expected" } else { "not as expected" };
+            output::to_stdout(true, |out| {
+                writeln!(
+                    out,
+                    "  {verdict}: `{}`, worst at {index}: {found:e} where {expected:e} is expected, \
+                     {relative:.2e} of the largest",
+                    plain(name)
+                )
+            })?;
+            fits &= is_near;
+        }
+        Ok(fits)
+    }
 }

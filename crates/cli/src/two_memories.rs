@@ -27,6 +27,9 @@ struct Told {
     /// The steps of the program without copies, in order.
     order: Vec<StepId>,
     leaves: Vec<Leave>,
+    /// The steps that work in the slow memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    streamed: Vec<StepId>,
 }
 
 /// The two memories of a command line.
@@ -85,10 +88,10 @@ pub(crate) fn plan_file(
     let options = improved.subject.options.clone().with_schedule(Some(order.clone()));
     let mut pulse = || clock.tick(|| "letting values wait".to_owned());
     let spilled = spill(&program, &options, banks, &mut pulse);
-    let Spilled { program, plan, leaves, moved, proven } =
+    let Spilled { program, plan, leaves, streamed, moved, proven } =
         spilled.map_err(|error| anyhow!("{source}: {error}"))?;
     let mut recorded = improved.recorded();
-    let told = Told { banks: banks.clone(), order, leaves };
+    let told = Told { banks: banks.clone(), order, leaves, streamed };
     recorded.insert(KEY.to_owned(), serde_json::to_value(told)?);
     let mut fast = BankSpec::new(&banks.fast);
     fast.capacity = Some(banks.capacity);
@@ -105,6 +108,7 @@ fn moved_json(moved: Moved, proven: bool) -> Value {
         "back_bytes": moved.back_bytes,
         "out_copies": moved.out,
         "back_copies": moved.back,
+        "streamed_bytes": moved.streamed_bytes,
         "proven": proven,
     })
 }
@@ -120,7 +124,7 @@ pub(crate) fn recorded_copies(
         serde_json::from_value(told.clone()).map_err(|error| anyhow!("options.{KEY}: {error}"))?;
     ensure!(told.banks.fast != told.banks.slow, "options.{KEY}: both memories are called the same");
     let options = options.clone().with_schedule(Some(told.order));
-    let copies = with_copies(program, &options, &told.banks, &told.leaves);
+    let copies = with_copies(program, &options, &told.banks, &told.leaves, &told.streamed);
     let (program, _) = copies.map_err(|error| anyhow!("options.{KEY}: {error}"))?;
     Ok(Some(program))
 }

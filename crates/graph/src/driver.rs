@@ -12,7 +12,10 @@
 use std::ops::ControlFlow;
 
 use plimsoll::advise::PlanRequest;
-use plimsoll::{Options, OrderEffort, PlanError, Pulse, VerifiedPlan, plan_watched, verified};
+use plimsoll::{
+    Options, OrderEffort, PlanError, Program, Pulse, Scratch, StepId, VerifiedPlan, plan_watched,
+    verified, with_room,
+};
 use thiserror::Error;
 
 use crate::best::{Best, Tries, best_watched};
@@ -151,6 +154,24 @@ impl PlannedGraph {
     pub fn arena_bytes(&self) -> u64 {
         let banks = if self.case.spills { &self.plan.banks[..1] } else { &self.plan.banks };
         banks.iter().map(|bank| bank.bytes).sum()
+    }
+
+    /// The same plan with more scratch for nodes that want it, from bytes that are free while they run: `wanted` by
+    /// [`NodeId`](crate::NodeId). Nothing else moves, and the arena is what it was.
+    pub fn with_room(self, wanted: &[u64]) -> Result<Self, CaseError> {
+        let program = self.program();
+        let step = |step| wanted.get(program.node_of(StepId::new(step)).index()).copied();
+        let steps: Vec<u64> = (0..program.steps()).map(|at| step(at).unwrap_or(0)).collect();
+        let roomy = with_room(&program, &self.plan, &steps);
+        let mut best = Best { plan: None, ..self.best.clone() };
+        for (step, slot) in roomy.scratch.iter().enumerate() {
+            let node = program.node_of(StepId::new(step));
+            if let (Some(slot), Some(scratch)) = (slot, best.graph.node(node).scratch) {
+                best.graph.set_scratch(node, Some(Scratch { bytes: slot.bytes, ..scratch }));
+            }
+        }
+        let plan = verified(&ScheduledGraph::new(&best.graph, &self.case.lowering)?, roomy)?;
+        Ok(PlannedGraph { best, plan, case: self.case })
     }
 
     /// What is in the banks that do not count.

@@ -9,6 +9,7 @@ pub mod advise;
 pub mod annotate;
 pub mod at_sizes;
 mod best;
+pub mod checkpoint;
 mod concat;
 mod donate;
 mod driver;

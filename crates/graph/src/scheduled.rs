@@ -25,7 +25,8 @@ use size::Sizes;
 use thiserror::Error;
 
 use crate::graph::{
-    Aliases, Graph, GraphError, Kernels, NodeId, OrderError, Resolved, Value, check_order, waits_of,
+    Aliases, Graph, GraphError, Kernels, NodeId, OrderError, Resolved, Value, check_order,
+    copies_parts, waits_of,
 };
 use crate::width::Width;
 
@@ -215,6 +216,7 @@ impl<'g> ScheduledGraph<'g> {
         Labels {
             title: title.into(),
             ops: self.order.iter().map(op).collect(),
+            places: Vec::new(),
             values: self.graph.value_ids().map(value).collect(),
         }
     }
@@ -286,6 +288,10 @@ impl Program for ScheduledGraph<'_> {
 
     fn block(&self, step: StepId) -> Option<u32> {
         self.graph.node(self.node_of(step)).block
+    }
+
+    fn only_moves(&self, step: StepId) -> bool {
+        copies_parts(self.graph.node(self.node_of(step)))
     }
 
     fn is_limit(&self, value: ValueId) -> bool {

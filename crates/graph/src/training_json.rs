@@ -142,11 +142,22 @@ impl Step {
         }
     }
 
-    /// The op without its name space and overload: `aten.add.Tensor` is `add`.
     fn base(&self) -> &str {
-        let name = self.op.strip_prefix("aten.").unwrap_or(&self.op);
-        name.split('.').next().unwrap_or(name)
+        base(&self.op)
     }
+}
+
+/// Whether a node of such a graph makes the same of the same whenever it runs: ops that are known to, and none that
+/// draw numbers or change what they read.
+#[must_use]
+pub fn is_repeatable(node: &Node) -> bool {
+    node.overwrites.is_empty() && aten::is_repeatable(base(&node.kind))
+}
+
+/// The op without its name space and overload: `aten.add.Tensor` is `add`.
+fn base(op: &str) -> &str {
+    let name = op.strip_prefix("aten.").unwrap_or(op);
+    name.split('.').next().unwrap_or(name)
 }
 
 /// The graph that the bytes of such a file describe.

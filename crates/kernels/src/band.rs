@@ -1,7 +1,7 @@
 //! Windows over one plane: depthwise convolutions and pools, in vectors of neighbouring outputs.
 //!
 //! The plane is copied into scratch some rows at a time, with its padding, so that no vector is at a border. A band
-//! takes at most [`MOST`] elements, or as many as one row of outputs needs. Every output is one chain over the
+//! takes at most [`MOST`] elements, or as many as one row of outputs needs, and fewer where there is less scratch. Every output is one chain over the
 //! window, row by row.
 
 use crate::gemm::finish::Finish;
@@ -11,6 +11,8 @@ use crate::window::Window;
 
 /// The most elements of a band.
 const MOST: usize = 16 * 1024;
+/// The least rows of outputs of a band, where there are so many: as many as are computed at a time.
+const LEAST_OUTPUTS: usize = 4;
 /// The most lanes of a vector.
 const LANES: usize = 16;
 
@@ -44,13 +46,28 @@ impl Band {
         flat && window.pads_begin[0] == 0 && matches!(window.strides[2], 1 | 2)
     }
 
+    /// The largest there is.
     pub(crate) fn new(window: &Window) -> Band {
+        Band::within(window, MOST)
+    }
+
+    /// The least there is.
+    pub(crate) fn least(window: &Window) -> Band {
+        Band::within(window, 0)
+    }
+
+    /// The largest that has so many elements, or the least one.
+    pub(crate) fn within(window: &Window, room: usize) -> Band {
         let reach = |d: usize| (window.kernel[d] - 1) * window.dilations[d] + 1;
         let columns = window.output[2].next_multiple_of(LANES);
         let seen = (columns - 1) * window.strides[2] + reach(2);
         let width = seen.max(window.pads_begin[2] + window.input[2]);
-        let room = (MOST / width).saturating_sub(reach(1)) / window.strides[1] + 1;
-        let outputs = room.min(window.output[1]);
+        let fitting = |room: usize| {
+            let rows = (room / width).checked_sub(reach(1));
+            rows.map_or(1, |rows| rows / window.strides[1] + 1)
+        };
+        let most = fitting(MOST);
+        let outputs = fitting(room).clamp(LEAST_OUTPUTS.min(most), most).min(window.output[1]);
         Band { width, outputs, rows: (outputs - 1) * window.strides[1] + reach(1) }
     }
 
@@ -101,7 +118,7 @@ fn copy_row<S: Simd>(simd: S, from: &[f32], to: &mut [f32]) {
     simd.store(simd.load(&from[last..]), &mut to[last..]);
 }
 
-/// Planes `x` to planes `y`, each by way of `scratch`, which has [`Band::scratch`] elements.
+/// Planes `x` to planes `y`, each by way of `scratch`, which has at least [`Band::scratch`] elements of the least band.
 pub(crate) struct Planes<'a> {
     pub(crate) window: &'a Window,
     pub(crate) taps: Taps<'a>,
@@ -115,7 +132,7 @@ impl Kernel for Planes<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let Planes { window, taps, finish, .. } = self;
-        let band = Band::new(window);
+        let band = Band::within(window, self.scratch.len());
         let [_, rows, columns] = window.output;
         let padding = if matches!(taps, Taps::Max) { f32::MIN } else { 0.0 };
         let elements = &mut self.scratch[..band.scratch()];

@@ -19,6 +19,8 @@ use crate::unary::{self, Unary};
 
 /// How many elements a register holds.
 pub const BLOCK: usize = 512;
+/// The least elements that are a block of their own where a broadcast operand changes behind them.
+const LEAST_CUT: usize = 32;
 /// The most registers of a chain.
 pub const MOST_REGISTERS: usize = 16;
 /// The most operands of a chain.
@@ -196,12 +198,26 @@ impl Chain<'_> {
             (len, count) = (count * len, 1);
         }
         let mut registers = [[0.0; BLOCK]; R];
+        let cut = self.cut();
         for row in 0..count {
-            let y = &mut y[row * stride..][..len];
-            for (at, y) in y.chunks_mut(BLOCK).enumerate() {
-                self.block(level, operands, first + row * step + at * BLOCK, &mut registers, y);
+            let (mut first, mut rest) = (first + row * step, &mut y[row * stride..][..len]);
+            while !rest.is_empty() {
+                let most = cut.map_or(BLOCK, |cut| BLOCK.min(cut - first % cut));
+                let (now, behind) = rest.split_at_mut(most.min(rest.len()));
+                self.block(level, operands, first, &mut registers, now);
+                (first, rest) = (first + now.len(), behind);
             }
         }
+    }
+
+    /// After how many elements a broadcast operand has another number, if these are enough for a block of their own: then
+    /// it is one number for each block, and nothing is gathered.
+    fn cut(&self) -> Option<usize> {
+        let row = |access: &Access| match access {
+            Access::Broadcast(shape, _) if !shape.is_run(0) => Some(shape.row()),
+            Access::Aligned | Access::Broadcast(..) | Access::Condition(_) => None,
+        };
+        self.accesses.iter().filter_map(row).min().filter(|row| *row >= LEAST_CUT)
     }
 
     fn block<const R: usize>(

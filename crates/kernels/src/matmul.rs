@@ -6,7 +6,7 @@
 use core::ops::Range;
 
 use crate::epilogue::{Epilogue, Residual};
-use crate::gemm::{Matrix, Operand, Product, Shape, gemm, gemm_scratch};
+use crate::gemm::{Matrix, Operand, Product, Shape, gemm, gemm_least, gemm_scratch};
 use crate::{Level, MAX_RANK};
 
 /// Products of the same shape, and where the operands of each begin.
@@ -112,10 +112,17 @@ fn steps(batch: &[usize], rank: usize) -> [usize; MAX_RANK] {
     steps
 }
 
-/// Elements of scratch that [`matmul`] needs.
+/// Elements of scratch that [`matmul`] is fastest with.
 #[must_use]
 pub fn matmul_scratch(level: Level, stack: &Stack, packed_b: bool) -> usize {
     gemm_scratch(level, stack.shape, false, packed_b)
+}
+
+/// The least elements of scratch that [`matmul`] runs with; `in_place` says whether the output may take over what is
+/// added to the sums.
+#[must_use]
+pub fn matmul_least(level: Level, stack: &Stack, packed_b: bool, in_place: bool) -> usize {
+    gemm_least(level, stack.shape, false, packed_b, in_place)
 }
 
 /// What is multiplied, and what is done to the sums.

@@ -17,10 +17,16 @@ pub fn max_pool(level: Level, window: &Window, x: &[f32], y: &mut [f32], scratch
     pool(window, x, y, f32::MIN, f32::max, |_, most| most);
 }
 
-/// Elements of scratch that [`max_pool`] and [`average_pool`] need.
+/// Elements of scratch that [`max_pool`] and [`average_pool`] are fastest with.
 #[must_use]
 pub fn pool_scratch(window: &Window) -> usize {
     if Band::is_for(window) { Band::new(window).scratch() } else { 0 }
+}
+
+/// The least that they run with.
+#[must_use]
+pub fn pool_least(window: &Window) -> usize {
+    if Band::is_for(window) { Band::least(window).scratch() } else { 0 }
 }
 
 fn in_bands(

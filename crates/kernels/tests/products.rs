@@ -3,10 +3,14 @@
 mod naive;
 
 use naive::{Random, close, outputs_of};
-use plimsoll_kernels::conv::{self, Conv, Weights, conv_scratch, pack_conv, packed_conv_len};
+use plimsoll_kernels::conv::{
+    self, Conv, Weights, conv_least, conv_scratch, made_least, made_scratch, pack_conv,
+    packed_conv_len,
+};
 use plimsoll_kernels::conv_transpose::{self, ConvTranspose, conv_transpose_scratch};
 use plimsoll_kernels::gemm::{
-    Matrix, Operand, Product, Shape, gemm, gemm_scratch, pack_a, pack_b, packed_a_len, packed_b_len,
+    Matrix, Operand, Product, Shape, gemm, gemm_least, gemm_scratch, pack_a, pack_b, packed_a_len,
+    packed_b_len,
 };
 use plimsoll_kernels::matmul::{self, Stack, matmul_scratch};
 use plimsoll_kernels::pool;
@@ -40,12 +44,17 @@ fn products_are_those_of_plain_loops() {
             for (packs_a, packs_b) in [(false, false), (true, false), (false, true), (true, true)] {
                 let a = if packs_a { Operand::Packed(&packed_a) } else { Operand::Plain(a) };
                 let b = if packs_b { Operand::Packed(&packed_b) } else { Operand::Plain(b) };
-                let mut scratch = vec![f32::NAN; gemm_scratch(level, shape, packs_a, packs_b)];
-                let mut c = residual.clone();
-                gemm(level, &Product { shape, a, b, epilogue }, &mut c, n, &mut scratch);
-                close(&c, &expected, k, &format!("{shape:?} {epilogue:?} {}", level.name()));
-                let first = first.get_or_insert_with(|| c.clone());
-                assert!(naive::same_bits(first, &c), "packing changes bits: {shape:?}");
+                let fast = gemm_scratch(level, shape, packs_a, packs_b);
+                let in_place = epilogue.residual == Residual::InPlace;
+                let least = gemm_least(level, shape, packs_a, packs_b, in_place);
+                for len in [fast, least, least + random.below(fast.saturating_sub(least) + 1)] {
+                    let mut scratch = vec![f32::NAN; len];
+                    let mut c = residual.clone();
+                    gemm(level, &Product { shape, a, b, epilogue }, &mut c, n, &mut scratch);
+                    close(&c, &expected, k, &format!("{shape:?} {epilogue:?} {}", level.name()));
+                    let first = first.get_or_insert_with(|| c.clone());
+                    assert!(naive::same_bits(first, &c), "packing changes bits: {shape:?}, {len}");
+                }
             }
         }
     }
@@ -129,6 +138,18 @@ fn random_conv(random: &mut Random) -> Conv {
     }
 }
 
+/// Planes of a tensor in memory.
+struct Copied<'a> {
+    x: &'a [f32],
+    len: usize,
+}
+
+impl conv::Planes for Copied<'_> {
+    fn make(&self, plane: usize, elements: core::ops::Range<usize>, out: &mut [f32]) {
+        out.copy_from_slice(&self.x[plane * self.len..][..self.len][elements]);
+    }
+}
+
 #[test]
 fn convolutions_are_those_of_plain_loops() {
     let mut random = Random(4);
@@ -149,11 +170,17 @@ fn convolutions_are_those_of_plain_loops() {
             let mut packed = vec![f32::NAN; packed_conv_len(level, &shape)];
             pack_conv(level, &shape, &weights, &mut packed);
             let cut = random.below(shape.planes() + 1);
+            let share = random.below(5);
             let run = |weights, is_packed, cuts: &[usize]| {
-                let operands = conv::Operands { x: &x, weights, epilogue };
+                let operands = conv::Operands { x: conv::Input::Plain(&x), weights, epilogue };
                 let mut y = residual.clone();
-                for cut in cuts.windows(2) {
-                    let mut scratch = vec![f32::NAN; conv_scratch(level, &shape, is_packed)];
+                let fast = conv_scratch(level, &shape, is_packed);
+                let in_place = epilogue.residual == Residual::InPlace;
+                let least = conv_least(level, &shape, is_packed, in_place);
+                for (at, cut) in cuts.windows(2).enumerate() {
+                    // The first part is as fast as can be, the second has less scratch.
+                    let less = fast.saturating_sub(least) * share / 4;
+                    let mut scratch = vec![f32::NAN; fast - if at == 0 { 0 } else { less }];
                     let part = &mut y[cut[0] * len..cut[1] * len];
                     conv::conv(level, &shape, &operands, cut[0]..cut[1], part, &mut scratch);
                 }
@@ -164,8 +191,20 @@ fn convolutions_are_those_of_plain_loops() {
             let parts = run(Weights::Plain(&weights), false, &[0, cut, shape.planes()]);
             assert!(naive::same_bits(&whole, &parts), "cut at {cut}: {shape:?}");
             if !packed.is_empty() {
-                let packed = run(Weights::Packed(&packed), true, &[0, cut, shape.planes()]);
-                assert!(naive::same_bits(&whole, &packed), "packed: {shape:?}");
+                let bits = run(Weights::Packed(&packed), true, &[0, cut, shape.planes()]);
+                assert!(naive::same_bits(&whole, &bits), "packed: {shape:?}");
+                // The same where the input is made strip by strip.
+                let planes = Copied { x: &x, len: shape.window.input_len() };
+                let (x, weights) = (conv::Input::Made(&planes), Weights::Packed(&packed));
+                let in_place = epilogue.residual == Residual::InPlace;
+                let (fast, least) =
+                    (made_scratch(level, &shape), made_least(level, &shape, in_place));
+                let less = fast.saturating_sub(least) * share / 4;
+                let mut y = residual.clone();
+                let operands = conv::Operands { x, weights, epilogue };
+                let mut scratch = vec![f32::NAN; fast - less];
+                conv::conv(level, &shape, &operands, 0..shape.planes(), &mut y, &mut scratch);
+                assert!(naive::same_bits(&whole, &y), "made: {shape:?}");
             }
         }
     }

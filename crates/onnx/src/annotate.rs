@@ -19,8 +19,8 @@ use plimsoll_model::{Model, TensorId};
 use crate::error::{Malformed, OnnxError};
 use crate::file::OnnxFile;
 use crate::origin::{Origins, Path};
+use crate::stages::is_of_stages;
 use crate::wire::{Content, Pieces, fields, last_bytes, push_bytes};
-use crate::write::SOURCE;
 use crate::{LIMITS, Wanted, read_within};
 
 /// What the keys of our notes begin with.
@@ -276,7 +276,8 @@ impl Splicer<'_> {
         let key = last_bytes(self.bytes, range, 1)?;
         let key = key.map(|key| &self.bytes[key]);
         // Where nodes come from is no note of a plan.
-        Ok(key.is_some_and(|key| key.starts_with(OURS.as_bytes()) && key != SOURCE.as_bytes()))
+        let key = key.and_then(|key| str::from_utf8(key).ok());
+        Ok(key.is_some_and(|key| key.starts_with(OURS) && !is_of_stages(key)))
     }
 }
 

@@ -36,6 +36,7 @@ mod origin;
 #[allow(missing_docs, clippy::pedantic, reason = "generated")]
 pub mod proto;
 mod reader;
+mod stages;
 mod tensor;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -57,6 +58,7 @@ pub use crate::file::OnnxFile;
 use crate::origin::Origins;
 use crate::proto::ModelProto;
 use crate::reader::{Around, Reader, Versions, functions};
+pub use crate::stages::{StagedNode, Stages};
 use crate::weight::Memory;
 pub use crate::weights::OnnxWeights;
 use crate::weights::Sources;

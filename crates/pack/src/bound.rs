@@ -24,7 +24,7 @@ use std::fmt;
 
 use crate::clique::heaviest_clique;
 use crate::dense::DisjointSets;
-use crate::problem::{BufferId, Life, Problem, Span, gcd};
+use crate::problem::{Buffer, BufferId, Life, Problem, Span, gcd};
 use crate::sweep::{Strip, Sweep};
 
 /// How many distinct alignments are tried.
@@ -125,6 +125,12 @@ fn alignment(problem: &Problem, sweep: &Sweep) -> Option<Bound> {
 
 /// The bound from the pieces that start at multiples of `align`.
 fn common_alignment(problem: &Problem, sweep: &Sweep, align: u64) -> Option<Bound> {
+    // Where no size is rounded up, the load says as much.
+    let is_rounded =
+        |buffer: &Buffer| !buffer.size.is_multiple_of(align) || !buffer.gaps.is_empty();
+    if !problem.buffers().iter().any(|b| b.align.is_multiple_of(align) && is_rounded(b)) {
+        return None;
+    }
     // Births and deaths of rounded sizes, by section: deaths first.
     let mut events = Vec::new();
     for id in problem.ids() {
@@ -165,6 +171,7 @@ fn common_alignment(problem: &Problem, sweep: &Sweep, align: u64) -> Option<Boun
 
 /// The bound from buffers of which every two are kept apart.
 fn kept_apart(problem: &Problem) -> Option<Bound> {
+    problem.conflicts()?;
     let align = problem.buffers().iter().map(|b| b.align).reduce(gcd)?;
     let rounded = |size: u64| size.next_multiple_of(align);
     let weights: Vec<u64> = problem.buffers().iter().map(|b| rounded(b.size)).collect();
@@ -251,7 +258,6 @@ fn height_around(taken: &mut [Span], movable: u64, smallest: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::problem::Buffer;
 
     fn bound_of(buffers: Vec<Buffer>) -> Bound {
         let problem = Problem::new(buffers).expect("valid");

@@ -1,5 +1,7 @@
-//! From a good packing to a better one: new orders for first fit, repair, then exact search.
+//! From a good packing to a better one: an allocator from the peak outwards, new orders for first fit, repair, then exact search.
 //!
+//! - **Outward.** [`outward`](crate::outward), for very many buffers: an allocator that starts at the peak, with
+//!   lower and lower capacities.
 //! - **Reordering.** Pack in some order by first fit; whatever ends above the bound goes to the front
 //!   of the order, everything else stays as it is; again. Those that hold up the peak are few, and
 //!   once they come first they are where they don't: on training graphs of thousands of buffers the
@@ -16,6 +18,7 @@ use crate::algorithm::{self, Algorithm, Order};
 use crate::blocks::Blocks;
 use crate::canonical::Canonical;
 use crate::exact;
+use crate::outward;
 use crate::problem::{BufferId, Problem};
 use crate::repair::repair;
 use crate::solution::Solution;
@@ -26,6 +29,9 @@ use crate::watch::{Watched, nobody};
 const PATIENCE: u32 = 12;
 /// The search keeps every pair of a buffer and a section of its life: at most so many.
 const MOST_PAIRS: u64 = 40_000_000;
+/// With more buffers than this an allocator is worth a try, and this many times the work: its units are short.
+const MANY: usize = 20_000;
+const ALLOCATING: u64 = 3;
 /// Blocks are looked for among at most so many buffers.
 const MOST_JOINED: usize = 20_000;
 /// Search with buffers and search with blocks take turns of these parts of the work; then search with buffers has
@@ -94,6 +100,8 @@ impl Effort {
 pub enum Way {
     /// The one that was given.
     Given,
+    /// Allocating from the peak outwards.
+    Outward,
     /// First fit in a new order.
     Reordering,
     /// Putting out what is in the way of what ends too high.
@@ -104,7 +112,12 @@ pub enum Way {
 
 /// Which ways may be gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each way is a switch, and any set of them is fine"
+)]
 pub(crate) struct Ways {
+    pub(crate) outward: bool,
     pub(crate) reordering: bool,
     pub(crate) repair: bool,
     pub(crate) search: bool,
@@ -115,6 +128,7 @@ impl Ways {
     pub(crate) fn asked(algorithms: &[Algorithm]) -> Ways {
         let asked = |way| algorithms.is_empty() || algorithms.contains(&way);
         Ways {
+            outward: asked(Algorithm::Outward),
             reordering: asked(Algorithm::Reordering),
             repair: asked(Algorithm::Repair),
             search: asked(Algorithm::Search),
@@ -123,7 +137,7 @@ impl Ways {
 
     /// Whether there is any.
     pub(crate) fn any(self) -> bool {
-        self.reordering || self.repair || self.search
+        self.outward || self.reordering || self.repair || self.search
     }
 }
 
@@ -206,11 +220,18 @@ impl Task<'_> {
         let best =
             Improved { solution: given.clone(), lower_bound: bound, way, more_to_try, work: 0 };
         let mut improving = Improving { task: self, arena: given_arena, best };
-        if ways.reordering {
+        if problem.len() > MANY {
+            improving.outward(watched);
+            let is_over = problem.len() > MOST_JOINED && outward::applies(problem);
+            if is_over && ways.outward && work <= Effort::Default.work() {
+                return improving.best;
+            }
+        }
+        if improving.goes_on(ways.reordering, watched) {
             let (solution, used) = reorder(problem, sweep, bound, work / 4, watched);
-            improving.best.work = used;
+            improving.best.work = improving.best.work.saturating_add(used);
             // What was given depends on the order of the buffers; what follows should not.
-            if !is_wide {
+            if !is_wide && improving.best.way == Way::Given {
                 improving.arena = u64::MAX;
             }
             improving.take(solution, Way::Reordering);
@@ -249,6 +270,30 @@ impl Improving<'_> {
         if found < self.arena {
             (self.best.solution, self.best.way, self.arena) = (solution, way, found);
         }
+    }
+
+    /// Allocates from the peak outwards, again and again where that comes close.
+    fn outward(&mut self, watched: &mut Watched<'_>) {
+        let Task { problem, sweep, bound, work, ways } = self.task;
+        if !self.goes_on(ways.outward, watched) || !outward::applies(problem) {
+            return;
+        }
+        let mut used = 0;
+        if problem.len() <= MOST_JOINED {
+            let first = outward::outward(problem, sweep, bound);
+            used = first.work;
+            watched.finished(used);
+            let is_near = first.solution.arena_bytes(problem) / 11 <= self.arena / 10;
+            self.take(first.solution, Way::Outward);
+            if !is_near {
+                self.best.work = self.best.work.saturating_add(used);
+                return;
+            }
+        }
+        let work = work.saturating_mul(ALLOCATING);
+        let lower = outward::lower(problem, sweep, &self.best.solution, bound, work, watched);
+        self.best.work = self.best.work.saturating_add(used).saturating_add(lower.work);
+        self.take(lower.solution, Way::Outward);
     }
 
     /// Puts in what is too high.

@@ -25,6 +25,7 @@ pub mod csv;
 pub mod dense;
 pub mod exact;
 mod improve;
+mod outward;
 mod problem;
 mod repair;
 mod solution;

@@ -6,10 +6,11 @@
 
 use std::fmt;
 
-use crate::algorithm::{Algorithm, Packing};
+use crate::algorithm::{Algorithm, Limits, Packing, two_ends};
 use crate::bound::{Bound, Proof, bound};
 use crate::check::{Claim, Violation, check_at_most};
 use crate::improve::{Effort, Way, Ways, improve_watched};
+use crate::outward;
 use crate::problem::{BufferId, Problem};
 use crate::solution::Solution;
 use crate::sweep::Sweep;
@@ -218,7 +219,11 @@ pub fn solve_watched(problem: &Problem, options: &Options, watch: &mut Watch<'_>
     let search_work = options.work.unwrap_or(options.effort.work());
     // Search goes on from the best, of use or not.
     let below = options.below.filter(|_| search_work == 0).unwrap_or(u64::MAX);
-    let rules = Rules { problem, sweep: &sweep, threads: options.threads, below };
+    let asked = &options.algorithms;
+    let at_ends = asked.is_empty() && !is_useless || asked.contains(&Algorithm::TwoEnds);
+    let most_work = most_work(problem, asked);
+    let threads = options.threads;
+    let rules = Rules { problem, sweep: &sweep, threads, below, at_ends, most_work };
     let (best, mut work) = rules.best(&algorithms, lower_bound.bytes, &mut watched);
     let mut lower_bound = lower_bound;
     let (mut solution, mut won_by) = (best.solution, best.won_by);
@@ -239,6 +244,7 @@ pub fn solve_watched(problem: &Problem, options: &Options, watch: &mut Watch<'_>
         solution = better.solution;
         won_by = match better.way {
             Way::Given => won_by,
+            Way::Outward => Algorithm::Outward,
             Way::Reordering => Algorithm::Reordering,
             Way::Repair => Algorithm::Repair,
             Way::Search => Algorithm::Search,
@@ -261,13 +267,27 @@ pub fn solve_watched(problem: &Problem, options: &Options, watch: &mut Watch<'_>
     Outcome { solution, arena_bytes, lower_bound, status, won_by: Some(won_by), work, limit }
 }
 
+/// From so many buffers on, the allocator comes before all rules, and these look at so many spans a buffer together: they
+/// take long, and are seldom better.
+const LARGE: usize = 20_000;
+const SPANS_EACH: u64 = 20;
+
+/// What all rules together may look at.
+fn most_work(problem: &Problem, asked: &[Algorithm]) -> u64 {
+    let is_large = asked.is_empty() && problem.len() > LARGE;
+    if is_large { SPANS_EACH * problem.len() as u64 } else { u64::MAX }
+}
+
 /// The rules that were asked for, or the portfolio; without hints, placing by hints is only another first fit.
 fn worth_trying(problem: &Problem, asked: &[Algorithm]) -> Vec<Algorithm> {
     if !asked.is_empty() {
         return asked.to_vec();
     }
     let hints = problem.buffers().iter().any(|b| b.hint.is_some());
-    Algorithm::portfolio().into_iter().filter(|a| hints || *a != Algorithm::Hinted).collect()
+    let portfolio = Algorithm::portfolio().into_iter();
+    let rules = portfolio.filter(|a| hints || *a != Algorithm::Hinted);
+    let is_large = problem.len() > LARGE && !hints && outward::applies(problem);
+    is_large.then_some(Algorithm::Outward).into_iter().chain(rules).collect()
 }
 
 /// The first two buffers that are fixed over each other.
@@ -301,6 +321,10 @@ struct Rules<'a> {
     threads: usize,
     /// Only an arena below this is of any use.
     below: u64,
+    /// Whether to try both ends behind the first.
+    at_ends: bool,
+    /// After so much work no other rule begins, and none but the first goes on.
+    most_work: u64,
 }
 
 impl Rules<'_> {
@@ -310,18 +334,26 @@ impl Rules<'_> {
     /// running them one by one.
     fn best(&self, algorithms: &[Algorithm], goal: u64, watched: &mut Watched<'_>) -> (Best, u64) {
         let (first, rest) = algorithms.split_first().expect("there is at least one rule");
-        let Packing { solution, mut work } = first.pack(self.problem, self.sweep, u64::MAX);
+        let Packing { solution, mut work } = first.pack(self.problem, self.sweep, Limits::none());
         let solution = solution.expect("there is no limit");
         let arena_bytes = solution.arena_bytes(self.problem);
         let mut best = Best { solution, arena_bytes, won_by: *first };
-        watched.found(arena_bytes, work);
+        if arena_bytes > goal && self.at_ends {
+            let solution = two_ends::pack(self.problem, self.sweep, goal);
+            best.improve(self.problem, Algorithm::TwoEnds, solution);
+        }
+        watched.found(best.arena_bytes, work);
         'rounds: for round in rest.chunks(ROUND) {
             let below = self.below.min(best.arena_bytes);
+            let limits = Limits { below, work: self.most_work.saturating_sub(work) };
+            if limits.work == 0 {
+                break;
+            }
             for wave in round.chunks(self.threads.max(1)) {
                 if best.arena_bytes == goal || watched.is_stopped() {
                     break 'rounds;
                 }
-                for (algorithm, packing) in wave.iter().zip(self.wave(wave, below)) {
+                for (algorithm, packing) in wave.iter().zip(self.wave(wave, limits)) {
                     work += packing.work;
                     best.improve(self.problem, *algorithm, packing.solution);
                     watched.found(best.arena_bytes, work);
@@ -335,15 +367,15 @@ impl Rules<'_> {
         (best, work)
     }
 
-    fn wave(&self, wave: &[Algorithm], below: u64) -> Vec<Packing> {
+    fn wave(&self, wave: &[Algorithm], limits: Limits) -> Vec<Packing> {
         let Rules { problem, sweep, .. } = *self;
         if let [algorithm] = wave {
-            return vec![algorithm.pack(problem, sweep, below)];
+            return vec![algorithm.pack(problem, sweep, limits)];
         }
         std::thread::scope(|scope| {
             let run = |a: &Algorithm| {
                 let algorithm = *a;
-                scope.spawn(move || algorithm.pack(problem, sweep, below))
+                scope.spawn(move || algorithm.pack(problem, sweep, limits))
             };
             let running: Vec<_> = wave.iter().map(run).collect();
             running.into_iter().map(|r| r.join().expect("a rule panicked")).collect()

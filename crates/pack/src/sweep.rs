@@ -179,6 +179,13 @@ impl Sweep {
         self.born_before[life.end as usize] - self.dead_before[life.start as usize] - 1
     }
 
+    /// The most buffers whose lives share a section. O(sections).
+    #[must_use]
+    pub fn most_alive(&self) -> u32 {
+        let alive = |section: usize| self.born_before[section + 1] - self.dead_before[section];
+        (0..self.len()).map(alive).max().unwrap_or(0)
+    }
+
     /// The independent parts: maximal ranges of sections such that no life crosses from one to
     /// another. Each can be packed alone; stretches in which nothing lives belong to none.
     #[must_use]

@@ -1,6 +1,7 @@
 //! Generators and oracles for tests, fuzzing and benchmarks: seeded, so that every run sees the
 //! same cases.
 
+pub mod scale;
 pub mod tight;
 
 use std::cmp::Reverse;

@@ -49,6 +49,8 @@ pub struct DeclaredStep {
     pub after: Vec<StepId>,
     /// Where its data come from, if no access says so.
     pub flows_from: Vec<StepId>,
+    /// Whether it only moves bytes.
+    pub only_moves: bool,
     /// What it is called; its number if that is empty.
     pub name: String,
 }
@@ -152,6 +154,10 @@ impl Program for DeclaredProgram {
 
     fn flows_from(&self, step: StepId) -> Cow<'_, [StepId]> {
         Cow::Borrowed(&self.steps[step.index()].flows_from)
+    }
+
+    fn only_moves(&self, step: StepId) -> bool {
+        self.steps[step.index()].only_moves
     }
 
     fn bank(&self, value: ValueId) -> Option<Cow<'_, str>> {

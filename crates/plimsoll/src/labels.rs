@@ -9,6 +9,8 @@ pub struct Labels {
     pub title: String,
     /// What the op of each step is called, by [`StepId`].
     pub ops: Vec<String>,
+    /// What each step is a part of, by [`StepId`], such as a step of a flow; empty if it is for itself.
+    pub places: Vec<String>,
     /// Of each value, by [`ValueId`](crate::ValueId).
     pub values: Vec<ValueLabel>,
 }

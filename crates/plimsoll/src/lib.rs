@@ -45,6 +45,7 @@ mod plan;
 mod point;
 mod program;
 mod resolve;
+mod room;
 mod schedule;
 mod shared;
 mod spill;
@@ -82,6 +83,7 @@ pub use program::{
     Until, ValueInfo, View, root_of, roots_of,
 };
 pub use resolve::{Memory, ResolvedAccess};
+pub use room::with_room;
 pub use schedule::{OrderEffort, Pulse, Schedule, search_order};
 pub use shared::{SharedLayout, SharedLayoutError, SharedSlot};
 pub use spill::{Leave, Moved, SpillBanks, SpillError, Spilled, spill, with_copies};

@@ -97,6 +97,13 @@ pub trait Program {
         None
     }
 
+    /// Whether a step only moves bytes, a few at a time, from wherever they are to wherever they go. In two memories
+    /// it can work on what is in the slow one, and then needs no room in the fast one.
+    fn only_moves(&self, step: StepId) -> bool {
+        let _ = step;
+        false
+    }
+
     /// Whether a value's size is only a limit: how much of it is used depends on data. Reports say
     /// so; nothing is ever decided by it.
     fn is_limit(&self, value: ValueId) -> bool {

@@ -11,6 +11,7 @@
 //! [`Labels`](plimsoll::Labels).
 
 mod c_header;
+mod checkpoints;
 mod chrome_trace;
 mod comparison;
 mod device;
@@ -26,6 +27,7 @@ mod picture;
 mod plan;
 #[allow(clippy::similar_names, reason = "ranges, and what is ranged over them")]
 mod ranges;
+mod regions;
 mod rust_source;
 pub mod size;
 mod tflm;
@@ -34,16 +36,18 @@ mod two_memories;
 mod words;
 
 pub use c_header::{BadSymbolPrefix, SymbolPrefix, write_c_header};
+pub use checkpoints::CheckpointReport;
 pub use chrome_trace::write_chrome_trace;
 pub use comparison::{Comparison, Row};
 pub use explain::ExplainReport;
-pub use frontier::{FrontierPoint, FrontierReport, Region, Wanted};
+pub use frontier::{FrontierPoint, FrontierReport, Region, RegionPeak, Wanted};
 pub use map::{Packing, write_map, write_packing_map};
 pub use origin::Origin;
 pub use packing::{PackingReport, SOLUTION_FORMAT, Timing};
 pub use picture::{Clock, Drawing, Panel, write_svg};
 pub use plan::{Asked, PlanReport, write_title};
 pub use ranges::{ranges_in_words, ranges_json};
+pub use regions::{RegionWay, Regions, StagedStep};
 pub use rust_source::write_rust_source;
 pub use tflm::{OfflineMemoryAllocation, TflmError};
 pub use tsv::write_tsv;

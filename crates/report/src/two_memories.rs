@@ -108,6 +108,10 @@ impl TwoMemoriesReport<'_> {
         {
             writeln!(out, "{way:>12}  {} in {}", size::long(bytes), copies(count))?;
         }
+        if moved.streamed_bytes > 0 {
+            let bytes = size::long(moved.streamed_bytes);
+            writeln!(out, "{:>12}  {bytes}, put together in {}", "there", plain(&self.banks.slow))?;
+        }
         writeln!(out, "{:14}weights, and inputs without a place, are read where they are", "")
     }
 

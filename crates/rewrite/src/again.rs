@@ -18,9 +18,9 @@ use plimsoll_model::{Bindings, ModelNode, Operator, ShapeError, TensorId, infer}
 
 use crate::count::node_multiply_adds;
 use crate::draft::Draft;
-use crate::frontier::{Applied, Way};
+use crate::frontier::Way;
 use crate::parts::{bytes, is_in_order};
-use crate::rewritten::Rewritten;
+use crate::rewritten::{Rewritten, Stage};
 
 /// Over how many nodes a tensor is at least not read.
 const LEAST_GAP: usize = 8;
@@ -32,12 +32,12 @@ const MOST_NODES: usize = 12;
 const SMALL: u64 = 8;
 
 /// The model with tensors of at least so many bytes computed anew wherever they are read after a long time; `None` if
-/// there are none. Says what was done.
+/// there are none.
 pub(crate) fn computed_again(
     source: &Rewritten,
     bindings: &Bindings,
     least_bytes: u64,
-) -> Result<Option<(Rewritten, Vec<Applied>)>, ShapeError> {
+) -> Result<Option<Rewritten>, ShapeError> {
     let model = &source.model;
     if !is_in_order(model) {
         return Ok(None);
@@ -79,16 +79,16 @@ struct Anew {
 }
 
 /// The model with tensors computed anew before some nodes.
-fn written(source: &Rewritten, mut anew: BTreeMap<usize, Vec<Anew>>) -> (Rewritten, Vec<Applied>) {
+fn written(source: &Rewritten, mut anew: BTreeMap<usize, Vec<Anew>>) -> Rewritten {
     let mut draft = Draft::new(&source.model);
     let mut renamed: BTreeMap<(usize, TensorId), TensorId> = BTreeMap::new();
-    let mut ways: Vec<Applied> = Vec::new();
     for (at, node) in source.model.body.nodes.iter().enumerate() {
         for Anew { id, nodes, late } in anew.remove(&at).unwrap_or_default() {
+            let region = draft.begin(Way::Again, &nodes);
+            draft.enter(Some(Stage { region, step: 0 }));
             let copy = copied(&mut draft, &nodes, id);
+            draft.enter(None);
             renamed.extend(late.iter().map(|reader| ((*reader, id), copy)));
-            let of_source = nodes.iter().filter_map(|node| source.sources[*node]).collect();
-            ways.push(Applied { way: Way::Again, nodes: of_source });
         }
         let now = |id: TensorId| renamed.get(&(at, id)).copied().unwrap_or(id);
         let read: Vec<Option<TensorId>> = node.inputs.iter().map(|id| id.map(now)).collect();
@@ -99,7 +99,7 @@ fn written(source: &Rewritten, mut anew: BTreeMap<usize, Vec<Anew>>) -> (Rewritt
             draft.node_into(&node.name, operator, &read, &node.outputs, Some(at));
         }
     }
-    (draft.finish().traced_through(source), ways)
+    draft.finish().traced_through(source)
 }
 
 /// Adds nodes once more; returns what the last makes.
@@ -225,16 +225,19 @@ mod tests {
         let model = masked(3);
         let source = Rewritten::unchanged(model.clone());
         let options = FitOptions::new(Goal::Frontier);
-        let plan = |rewritten: Rewritten, ways| {
-            planned(rewritten, &Bindings::default(), &options, ways).expect("there is a plan")
+        let plan = |rewritten: Rewritten| {
+            planned(rewritten, &Bindings::default(), &options).expect("there is a plan")
         };
-        let before = plan(source.clone(), Vec::new()).arena_bytes;
+        let before = plan(source.clone()).arena_bytes;
         let again = computed_again(&source, &Bindings::default(), 1024).expect("shapes");
-        let (again, ways) = again.expect("a table is read twice");
-        assert_eq!(ways.len(), 1);
-        assert_eq!(ways[0].way, Way::Again);
+        let again = again.expect("a table is read twice");
+        assert_eq!(again.regions.len(), 1);
+        assert_eq!(again.regions[0].way, Way::Again);
+        // Its own nodes and no others are in that region: the copies of two.
+        let copies = again.stages.iter().flatten().filter(|stage| stage.region == 0);
+        assert_eq!(copies.count(), again.regions[0].nodes.len());
         // The table itself of 16 × 16 floats waited beside both ends of a product; the row that is kept is 64 bytes.
-        let point = plan(again.clone(), ways);
+        let point = plan(again.clone());
         assert_eq!((before, point.arena_bytes), (6144, 5184));
         assert_eq!(run(&again.model, &model, 3), run(&model, &model, 3));
     }

@@ -9,7 +9,9 @@ pub(crate) mod windows;
 
 use plimsoll_graph::Fact;
 use plimsoll_graph::shape::product;
-use plimsoll_model::{GlobalPooling, Model, ModelNode, Norm, Operator, Order, Reduction, TensorId};
+use plimsoll_model::{
+    GlobalPooling, Interpolation, Model, ModelNode, Norm, Operator, Order, Reduction, TensorId,
+};
 
 use crate::count::node_multiply_adds;
 use crate::rows::Lane;
@@ -236,7 +238,10 @@ impl<'m> Along<'m> {
             Operator::ConvTranspose { conv, output_padding, output_dims } => {
                 self.spread(node, conv, output_padding, output_dims.as_ref())
             }
-            Operator::Resize(resize) => self.repeated(node, resize),
+            Operator::Resize(resize) => match resize.mode {
+                Interpolation::Linear => self.interpolated(node, resize),
+                _ => self.repeated(node, resize),
+            },
             Operator::Pad(_) => self.padded(node),
             Operator::Unary(_)
             | Operator::Binary(_)

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use plimsoll_model::{Binary, Convolution, ModelNode, Operator, TensorId};
 
 use crate::along::Along;
+use crate::rewritten::Stage;
 
 /// Nodes that can be computed in parts of the channels between the first and the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +95,8 @@ fn is_by_channel(along: &Along<'_>, node: &ModelNode, inner: &[TensorId], channe
 
 /// Who adds the nodes of a chain.
 pub(crate) trait Adds {
+    /// Says which part the nodes are of that are added from now on.
+    fn enter(&mut self, stage: Stage);
     /// Adds a node, and returns its output, which has so many bytes.
     fn add(&mut self, node: Part<'_>) -> TensorId;
     /// A range of a stored tensor along an axis.
@@ -112,16 +115,17 @@ pub(crate) struct Part<'p> {
     pub(crate) into: bool,
 }
 
-/// Adds a chain that reads `x`, in so many parts.
+/// Adds a chain that reads `x`, in so many parts of a region.
 pub(crate) fn in_parts(
     along: &Along<'_>,
     chain: &Chain,
     parts: u64,
-    x: TensorId,
+    (x, region): (TensorId, usize),
     adds: &mut impl Adds,
 ) {
     let mut sum = None;
     for part in 0..parts {
+        adds.enter(Stage { region, step: part });
         let (from, to) = (chain.channels * part / parts, chain.channels * (part + 1) / parts);
         let is_last = part + 1 == parts;
         sum = add_part(along, chain, (from, to), x, sum, is_last, adds);

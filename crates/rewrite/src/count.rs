@@ -1,13 +1,15 @@
 //! How much arithmetic a model is: multiply-adds, exactly.
 //!
-//! What is counted are the products that are added up by convolutions, products of matrices, recurrences and
-//! attention: nearly all the time of a model goes there. A window at an edge counts whole, so that a part of a
+//! What is counted are the products that are added up by convolutions, products of matrices, recurrences,
+//! attention and linear interpolation: nearly all the time of a model goes there. A window at an edge counts whole, so that a part of a
 //! convolution counts what it was in the whole. Static nodes are computed once, before the first run, and count
 //! nothing. The bodies of loops and branches count once.
 
 use plimsoll_graph::Fact;
 use plimsoll_graph::shape::product;
-use plimsoll_model::{Body, Cell, Model, ModelNode, Operator, Recurrence, TensorId};
+use plimsoll_model::{
+    Body, Cell, Interpolation, Model, ModelNode, Operator, Recurrence, Resize, TensorId,
+};
 
 /// The multiply-adds of one run of a model, as far as shapes are known.
 ///
@@ -69,6 +71,9 @@ impl Counter<'_> {
             Operator::Einsum { equation } => self.einsum(node, equation),
             Operator::Recurrent(recurrence) => recurrent(recurrence, &dims(0)?, &dims(2)?),
             Operator::Attention(_) => attention(&dims(0)?, &dims(1)?, &dims(2)?),
+            Operator::Resize(Resize { mode: Interpolation::Linear, .. }) => {
+                interpolated(&dims(0)?, &made()?)
+            }
             Operator::If(branches) => {
                 Some(self.body(&branches.then).max(self.body(&branches.otherwise)))
             }
@@ -198,6 +203,12 @@ fn last(dims: &[u64]) -> &[u64] {
     &dims[dims.len().saturating_sub(1)..]
 }
 
+/// Two products for each element and each axis that is interpolated along, all at once.
+fn interpolated(from: &[u64], to: &[u64]) -> Option<u64> {
+    let axes = from.iter().zip(to).filter(|(from, to)| from != to).count();
+    product(to)?.checked_mul(1u64.checked_shl(u32::try_from(axes).ok()?)?)
+}
+
 /// `x` of `[length, batch, inputs]` and weights `[directions, gates * hidden, hidden]`: every gate has a product
 /// with the input and one with the state.
 fn recurrent(recurrence: &Recurrence, x: &[u64], weights: &[u64]) -> Option<u64> {
@@ -252,6 +263,13 @@ mod tests {
         let equation = "bij,bjk->bik".to_owned();
         let einsum = Operator::Einsum { equation };
         assert_eq!(counted(einsum, &[&[2, 3, 5], &[2, 5, 7]]), 2 * 3 * 5 * 7);
+    }
+
+    #[test]
+    fn linear_interpolation_counts_what_lies_around_an_element() {
+        assert_eq!(interpolated(&[1, 3, 4, 5], &[1, 3, 8, 10]), Some(3 * 8 * 10 * 4));
+        assert_eq!(interpolated(&[1, 3, 4, 5], &[1, 3, 4, 10]), Some(3 * 4 * 10 * 2));
+        assert_eq!(interpolated(&[u64::MAX, 2], &[u64::MAX, 4]), None);
     }
 
     #[test]

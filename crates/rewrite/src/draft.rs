@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use plimsoll_graph::Dtype;
 use plimsoll_model::{Content, Model, ModelNode, Operator, Tensor, TensorId};
 
-use crate::rewritten::Rewritten;
+use crate::frontier::{Applied, Way};
+use crate::rewritten::{Rewritten, Stage};
 
 /// The nodes of a new body for a model, in the order in which they were added.
 #[derive(Clone, Debug)]
@@ -13,6 +14,10 @@ pub struct Draft {
     model: Model,
     nodes: Vec<ModelNode>,
     sources: Vec<Option<usize>>,
+    regions: Vec<Applied>,
+    stages: Vec<Option<Stage>>,
+    /// Where in a region nodes are that are added now.
+    stage: Option<Stage>,
     /// Names of tensors and of nodes, which are two sets.
     tensor_names: Names,
     node_names: Names,
@@ -35,6 +40,9 @@ impl Draft {
         Draft {
             nodes: Vec::new(),
             sources: Vec::new(),
+            regions: Vec::new(),
+            stages: Vec::new(),
+            stage: None,
             tensor_names: Names::new(model.tensors.iter().map(|tensor| &tensor.name)),
             node_names: Names::new(model.body.nodes.iter().map(|node| &node.name)),
             model: model.clone(),
@@ -47,6 +55,9 @@ impl Draft {
         Draft {
             nodes: Vec::new(),
             sources: Vec::new(),
+            regions: Vec::new(),
+            stages: Vec::new(),
+            stage: None,
             tensor_names: unnamed(),
             node_names: unnamed(),
             model: model.clone(),
@@ -64,10 +75,29 @@ impl Draft {
         &self.model
     }
 
+    /// Begins a region: these nodes of the model are computed otherwise. Returns its index.
+    pub fn begin<'n>(&mut self, way: Way, nodes: impl IntoIterator<Item = &'n usize>) -> usize {
+        let mut nodes: Vec<usize> = nodes.into_iter().copied().collect();
+        nodes.sort_unstable();
+        self.regions.push(Applied { way, nodes });
+        self.regions.len() - 1
+    }
+
+    /// Says where in a region the nodes are that are added from now on.
+    pub fn enter(&mut self, stage: Option<Stage>) {
+        self.stage = stage;
+    }
+
+    /// Says how a region is computed, once that is known.
+    pub(crate) fn settle(&mut self, region: usize, way: Way) {
+        self.regions[region].way = way;
+    }
+
     /// Adds a node of the model as it is.
     pub fn keep(&mut self, node: usize) {
         self.nodes.push(self.model.body.nodes[node].clone());
         self.sources.push(Some(node));
+        self.stages.push(self.stage);
     }
 
     /// Adds a node with one output, and returns that. It computes a part of the node `source` of the model, or only
@@ -99,6 +129,7 @@ impl Draft {
         let (inputs, outputs) = (inputs.to_vec(), outputs.to_vec());
         self.nodes.push(ModelNode { name, kind, operator, inputs, outputs });
         self.sources.push(source);
+        self.stages.push(self.stage);
     }
 
     /// Adds a tensor that a node will make.
@@ -122,8 +153,13 @@ impl Draft {
 
     /// Adds stored 32-bit numbers in one dim; one number is one for every element of what it is broadcast to.
     pub fn floats(&mut self, name: &str, floats: &[f64]) -> TensorId {
+        self.floats_of(name, floats, &[floats.len() as u64])
+    }
+
+    /// Adds stored 32-bit numbers of any dims.
+    pub(crate) fn floats_of(&mut self, name: &str, floats: &[f64], dims: &[u64]) -> TensorId {
         let name = self.tensor_names.fresh(name);
-        let mut tensor = Tensor::stored(name, Dtype::F32, &[floats.len() as u64]);
+        let mut tensor = Tensor::stored(name, Dtype::F32, dims);
         tensor.content = Some(Content::Floats(floats.to_vec()));
         self.model.add(tensor)
     }
@@ -131,9 +167,9 @@ impl Draft {
     /// The model with the nodes that were added.
     #[must_use]
     pub fn finish(self) -> Rewritten {
-        let Draft { mut model, nodes, sources, .. } = self;
+        let Draft { mut model, nodes, sources, regions, stages, .. } = self;
         model.body.nodes = nodes;
-        Rewritten { model, sources }
+        Rewritten { model, sources, regions, stages }
     }
 }
 

@@ -37,7 +37,9 @@ use crate::along::{Along, Course};
 use crate::channels::{Adds, Chain, Part, in_parts};
 use crate::draft::Draft;
 use crate::estimate::{estimate, widest};
-use crate::rewritten::Rewritten;
+use crate::frontier::Way;
+use crate::overhead::overhead;
+use crate::rewritten::{Rewritten, Stage};
 use crate::rows::Lane;
 
 /// Which nodes are computed in how many steps.
@@ -87,6 +89,8 @@ pub(crate) struct Trial {
     pub(crate) nodes: u64,
     /// The most bytes that one of them touches, nearly.
     pub(crate) widest: u64,
+    /// What they cost beside their arithmetic.
+    pub(crate) overhead: u64,
 }
 
 /// Runs one segment of a recipe alone, and keeps nothing. What comes in is in pieces, or whole.
@@ -99,7 +103,12 @@ pub(crate) fn trial(along: &Along<'_>, recipe: &Recipe, segment: usize, in_piece
     let nodes = rewritten.model.body.nodes.len() as u64;
     let (bytes, multiply_adds) = (flow.bytes, flow.multiply_adds);
     let peak = beside + estimate(&rewritten.model, &bytes, &at_first, &at_last);
-    Trial { peak, multiply_adds, nodes, widest: widest(&rewritten.model, &bytes) }
+    let widest = widest(&rewritten.model, &bytes);
+    let moved = |id: TensorId| bytes.get(id.index()).copied().unwrap_or(0);
+    let is_stored = |id: &TensorId| along.statics.get(id.index()).copied().unwrap_or(false);
+    let stored = |id: TensorId| Some(id).filter(is_stored).map_or(0, |id| along.bytes(id));
+    let overhead = overhead(&rewritten.model, moved, stored);
+    Trial { peak, multiply_adds, nodes, widest, overhead }
 }
 
 struct Flow<'a> {
@@ -135,6 +144,8 @@ struct Flow<'a> {
     multiply_adds: u64,
     /// Bounds of slices by their numbers, which many have in common.
     ints: BTreeMap<Vec<i64>, TensorId>,
+    /// Other stored numbers, by dims and bits.
+    floats: BTreeMap<(Vec<u64>, Vec<u64>), TensorId>,
 }
 
 impl<'a> Flow<'a> {
@@ -170,6 +181,7 @@ impl<'a> Flow<'a> {
             waits: true,
             multiply_adds: 0,
             ints: BTreeMap::new(),
+            floats: BTreeMap::new(),
             along,
             recipe,
         };
@@ -289,10 +301,13 @@ impl<'a> Flow<'a> {
             }
         }
         self.choose_driver(segment);
+        let region = self.begin(segment);
         self.waits = true;
         let rows =
             self.driver.and_then(|driver| self.along.axis(driver)).map_or(0, |axis| axis.rows);
+        let mut last = 0;
         for step in 1.. {
+            self.draft.enter(region.map(|region| Stage { region, step: last }));
             self.allowance = (rows * step).div_ceil(segment.steps).min(rows);
             let mut moved = false;
             for node in &segment.nodes {
@@ -303,10 +318,34 @@ impl<'a> Flow<'a> {
             }
             // If all wait for each other, one step goes on without.
             self.waits = moved;
+            last += u64::from(moved);
         }
+        let last = last.saturating_sub(1);
+        self.draft.enter(region.map(|region| Stage { region, step: last }));
         for node in &segment.nodes {
             self.finish(*node);
         }
+        if let Some(region) = region {
+            self.draft.settle(region, Way::Flow { steps: last + 1 });
+        }
+        self.draft.enter(None);
+    }
+
+    /// Says what a segment does otherwise; the region that its nodes are in, if it is in several steps.
+    fn begin(&mut self, segment: &Segment) -> Option<usize> {
+        if self.draft.is_trial() {
+            return None;
+        }
+        if !segment.restarted.is_empty() {
+            self.draft.begin(Way::Again, &segment.restarted);
+        }
+        let again = segment.nodes.iter().copied().filter(|node| self.is_again(*node));
+        let again: Vec<usize> = again.collect();
+        if !again.is_empty() {
+            self.draft.begin(Way::EveryWindow, &again);
+        }
+        let way = Way::Flow { steps: segment.steps };
+        (segment.steps > 1).then(|| self.draft.begin(way, &segment.nodes))
     }
 
     /// Of the tensors that come into a segment by rows the one that most nodes wait for.
@@ -434,7 +473,9 @@ impl<'a> Flow<'a> {
         }
         let Some(x) = self.node(node).inputs[0] else { return false };
         let read = self.whole(x);
-        in_parts(self.along, chain, *parts, read, self);
+        let region = self.draft.begin(Way::Channels { parts: *parts }, &chain.nodes);
+        in_parts(self.along, chain, *parts, (read, region), self);
+        self.draft.enter(None);
         for node in &chain.nodes {
             self.progress[*node] = self.length[*node];
             self.multiply_adds += self.along.multiply_adds[*node];
@@ -506,6 +547,10 @@ impl<'a> Flow<'a> {
 }
 
 impl Adds for Flow<'_> {
+    fn enter(&mut self, stage: Stage) {
+        self.draft.enter(Some(stage));
+    }
+
     fn add(&mut self, part: Part<'_>) -> TensorId {
         let (tensor, some, all) = part.of;
         let name = self.named(tensor, ".part");

@@ -1,11 +1,13 @@
 //! What fitting a model asks for, and what it answers.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use plimsoll::Options;
 use plimsoll_graph::{CaseError, LoweringOptions};
 use plimsoll_model::ShapeError;
 
+use crate::fuse::FusionKind;
 use crate::rewritten::Rewritten;
 
 /// What is asked for.
@@ -34,6 +36,8 @@ pub struct FitOptions {
     pub lowering: LoweringOptions,
     /// How many candidates are planned at most.
     pub work: u64,
+    /// The kinds of fused kernels that models are planned for; none for a runtime that computes node by node.
+    pub fusions: BTreeSet<FusionKind>,
     /// The size of a fast memory that every node has to find room in, if there are two memories.
     pub fast_bytes: Option<u64>,
 }
@@ -43,7 +47,8 @@ impl FitOptions {
     #[must_use]
     pub fn new(goal: Goal) -> Self {
         let (options, lowering) = (Options::default(), LoweringOptions::default());
-        FitOptions { goal, options, lowering, work: 64, fast_bytes: None }
+        let fusions = BTreeSet::new();
+        FitOptions { goal, options, lowering, work: 64, fusions, fast_bytes: None }
     }
 }
 
@@ -63,6 +68,8 @@ pub enum Way {
     },
     /// Once more, where it is needed again.
     Again,
+    /// Again for every window that reads some of its rows, in the steps of a flow: none are kept.
+    EveryWindow,
     /// In parts along an axis that nothing mixes: tokens, heads, batches.
     Parts {
         /// How many parts there are.
@@ -78,8 +85,36 @@ impl Way {
             Way::Flow { .. } => "flow",
             Way::Channels { .. } => "channels",
             Way::Again => "again",
+            Way::EveryWindow => "windows",
             Way::Parts { .. } => "parts",
         }
+    }
+}
+
+impl Way {
+    /// In how many steps or parts, where there are several.
+    #[must_use]
+    pub fn count(self) -> Option<u64> {
+        match self {
+            Way::Flow { steps: count }
+            | Way::Channels { parts: count }
+            | Way::Parts { parts: count } => Some(count),
+            Way::Again | Way::EveryWindow => None,
+        }
+    }
+
+    /// The way of that [name](Way::name) and [count](Way::count).
+    #[must_use]
+    pub fn named(name: &str, count: Option<u64>) -> Option<Self> {
+        let many = count.map(|count| {
+            [
+                Way::Flow { steps: count },
+                Way::Channels { parts: count },
+                Way::Parts { parts: count },
+            ]
+        });
+        let one = [Way::Again, Way::EveryWindow].into_iter().filter(|_| count.is_none());
+        many.into_iter().flatten().chain(one).find(|way| way.name() == name)
     }
 }
 
@@ -89,6 +124,7 @@ impl fmt::Display for Way {
             Way::Flow { steps } => write!(f, "in {steps} steps of rows"),
             Way::Channels { parts } => write!(f, "in {parts} parts of channels, added up"),
             Way::Again => f.write_str("once more, where it is needed again"),
+            Way::EveryWindow => f.write_str("again for every window that reads it"),
             Way::Parts { parts } => write!(f, "in {parts} parts"),
         }
     }
@@ -112,10 +148,25 @@ pub struct Point {
     pub arena_bytes: u64,
     /// Its multiply-adds.
     pub multiply_adds: u64,
-    /// What is computed otherwise; nothing for the model as it is.
-    pub ways: Vec<Applied>,
+    /// What it costs beside them, in bytes: those that are copied, weights that are read, and 32 KiB for every node.
+    pub overhead_bytes: u64,
     /// Why its arena is not smaller.
     pub peak: AtPeak,
+    /// By region of the model, what it takes; `None` if it has no nodes of its own.
+    pub regions: Vec<Option<RegionPeak>>,
+}
+
+/// What a region takes in the plan of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegionPeak {
+    /// The most bytes in use while one of its nodes runs.
+    pub bytes: u64,
+    /// In which of its steps, counted from 0.
+    pub step: u64,
+    /// The node of the source that is computed then.
+    pub source: Option<usize>,
+    /// The most bytes that one of its steps finds of what earlier ones have made.
+    pub carried_bytes: u64,
 }
 
 /// What is there when most bytes are in use.
@@ -134,6 +185,10 @@ pub struct Frontier {
     pub source_arena_bytes: u64,
     /// The multiply-adds of the model as it is.
     pub source_multiply_adds: u64,
+    /// By node of the model as it is, the most bytes in use while it runs; 0 if it takes no step.
+    pub source_loads: Vec<u64>,
+    /// All arenas of at most so many bytes are as good.
+    pub enough_bytes: u64,
     /// With falling arenas and rising arithmetic. The first is the model as it is, unless another one is smaller
     /// for as much arithmetic.
     pub points: Vec<Point>,
@@ -142,16 +197,48 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// Adds a point, unless another one is at least as good; those that it is better than go.
+    /// The model as it is, and nothing else yet.
+    pub(crate) fn of(source: Point, source_loads: Vec<u64>, options: &FitOptions) -> Self {
+        let enough_bytes = match options.goal {
+            Goal::Budget(bytes) => bytes,
+            Goal::MostArithmetic { .. } | Goal::Frontier => 0,
+        };
+        Frontier {
+            source_arena_bytes: source.arena_bytes,
+            source_multiply_adds: source.multiply_adds,
+            source_loads,
+            enough_bytes,
+            narrow: options.fast_bytes.map(|_| source.clone()).into_iter().collect(),
+            points: vec![source],
+        }
+    }
+
+    /// The point that meets a goal; `None` if none does, or if all are asked for.
+    #[must_use]
+    pub fn asked_for(&self, goal: Goal) -> Option<&Point> {
+        match goal {
+            Goal::Budget(bytes) => self.within(bytes),
+            Goal::MostArithmetic { percent } => self.at_most(percent),
+            Goal::Frontier => None,
+        }
+    }
+
+    /// Adds a point, unless another one is at least as good; those that it is better than go. What costs the same
+    /// memory and arithmetic is told apart by what it costs beside them.
     pub(crate) fn add(&mut self, point: Point) {
-        let cost = |point: &Point| (point.arena_bytes, point.multiply_adds);
+        let enough = self.enough_bytes;
+        let cost = |point: &Point| (point.arena_bytes.max(enough), point.multiply_adds);
         let (arena, arithmetic) = cost(&point);
-        let is_beaten =
-            |other: &Point| other.arena_bytes <= arena && other.multiply_adds <= arithmetic;
+        let is_beaten = |other: &Point| {
+            let (others, its) = cost(other);
+            let is_equal = (others, its) == (arena, arithmetic);
+            let is_no_worse = others <= arena && its <= arithmetic;
+            is_no_worse && !(is_equal && point.overhead_bytes < other.overhead_bytes)
+        };
         if self.points.iter().any(is_beaten) {
             return;
         }
-        self.points.retain(|other| other.arena_bytes < arena || other.multiply_adds < arithmetic);
+        self.points.retain(|other| cost(other).0 < arena || cost(other).1 < arithmetic);
         self.points.push(point);
         self.points.sort_by_cached_key(|point| std::cmp::Reverse(cost(point)));
     }

@@ -27,32 +27,50 @@ const LEAST_WIDENING: u64 = 3;
 /// The most chains that are tried again for every window.
 const MOST_EXPANSIONS: usize = 6;
 
+/// A recipe with a small peak.
+pub(crate) struct Candidate<'a> {
+    /// What the smallest arena is expected of.
+    pub(crate) recipe: Recipe,
+    /// What it takes, nearly.
+    pub(crate) peak: u64,
+    /// The search that found it, for recipes that cost less and take more.
+    pub(crate) searched: Searched<'a>,
+}
+
+impl<'a> Candidate<'a> {
+    fn found(mut searched: Searched<'a>) -> Self {
+        let (peak, recipe) = searched.best();
+        Candidate { recipe, peak, searched }
+    }
+}
+
 /// Recipes with small peaks: the first does no more arithmetic, those behind it more and more.
-pub(crate) fn recipes(along: &Along<'_>, pulse: &mut Pulse<'_>) -> Vec<Recipe> {
+pub(crate) fn recipes<'a>(along: &'a Along<'a>, pulse: &mut Pulse<'_>) -> Vec<Candidate<'a>> {
     let chains = chains(along);
-    let mut found: Vec<(u64, Recipe)> = Vec::new();
+    let mut found: Vec<Candidate<'a>> = Vec::new();
     for parts in PARTS {
         if pulse().is_break() || (parts > 1 && chains.is_empty()) {
             break;
         }
         let base = Recipe { parts: parts_of(&chains, parts), ..Recipe::default() };
-        found.push(Searched { along, base, restarts: Vec::new(), work: WORK }.best());
+        found.push(Candidate::found(Searched::new(along, base, Vec::new(), WORK)));
     }
-    let Some((mut least, best)) = found.into_iter().min_by_key(|(peak, _)| *peak) else {
+    let Some(best) = found.into_iter().min_by_key(|candidate| candidate.peak) else {
         return Vec::new();
     };
-    let mut base = Recipe { segments: Vec::new(), ..best.clone() };
+    let mut least = best.peak;
+    let mut base = best.searched.base.clone();
     let (mut recipes, mut taken) = (vec![best], Vec::new());
     for restart in restarts(along) {
         if pulse().is_break() {
             break;
         }
         let restarts = [&taken[..], &[restart]].concat();
-        let (peak, recipe) =
-            Searched { along, base: base.clone(), restarts: restarts.clone(), work: WORK }.best();
-        if peak < least - least / 20 {
-            (least, taken) = (peak, restarts);
-            recipes.push(recipe);
+        let searched = Searched::new(along, base.clone(), restarts.clone(), WORK);
+        let candidate = Candidate::found(searched);
+        if candidate.peak < least - least / 20 {
+            (least, taken) = (candidate.peak, restarts);
+            recipes.push(candidate);
         }
     }
     for wide in expansions(along) {
@@ -61,12 +79,11 @@ pub(crate) fn recipes(along: &Along<'_>, pulse: &mut Pulse<'_>) -> Vec<Recipe> {
         }
         let mut base_again = base.clone();
         base_again.again.extend(wide);
-        let restarts = taken.clone();
-        let (peak, recipe) =
-            Searched { along, base: base_again.clone(), restarts, work: WORK / 4 }.best();
-        if peak < least - least / 50 {
-            (least, base) = (peak, base_again);
-            recipes.push(recipe);
+        let searched = Searched::new(along, base_again.clone(), taken.clone(), WORK / 4);
+        let candidate = Candidate::found(searched);
+        if candidate.peak < least - least / 50 {
+            (least, base) = (candidate.peak, base_again);
+            recipes.push(candidate);
         }
     }
     recipes

@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use crate::linear::Linear;
+
 /// How an operator goes along rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
@@ -32,6 +34,8 @@ pub(crate) enum Reach {
     },
     /// Every row is there so many times.
     Repeat(u64),
+    /// Rows between two of the input: linear interpolation.
+    Between(Linear),
 }
 
 /// How an operator goes along rows, from how many to how many.
@@ -62,7 +66,7 @@ impl Lane {
     /// How many rows of the output belong together.
     pub(crate) fn granule(&self) -> u64 {
         match self.reach {
-            Reach::Each | Reach::Windows { .. } | Reach::Spread { .. } => 1,
+            Reach::Each | Reach::Windows { .. } | Reach::Spread { .. } | Reach::Between(_) => 1,
             Reach::Repeat(times) => times,
         }
     }
@@ -72,6 +76,7 @@ impl Lane {
         match self.reach {
             Reach::Each => self.input == self.output,
             Reach::Repeat(times) => times > 0 && self.input * times == self.output,
+            Reach::Between(linear) => linear.is_sound(),
             Reach::Windows { stride, reach, before } => {
                 let last = self.output.saturating_sub(1) * stride;
                 self.output > 0 && reach > before && last < self.input + before
@@ -86,6 +91,7 @@ impl Lane {
     pub(crate) fn needs(&self, run: &Range<u64>) -> Need {
         match self.reach {
             Reach::Each => Need { rows: run.clone(), before: 0, behind: 0 },
+            Reach::Between(linear) => Need { rows: linear.rows(run), before: 0, behind: 0 },
             Reach::Repeat(times) => {
                 let rows = run.start / times..run.end.div_ceil(times);
                 let behind = signed(rows.end * times) - signed(run.end);
@@ -116,6 +122,7 @@ impl Lane {
         let ready = match self.reach {
             Reach::Each => come,
             Reach::Repeat(times) => come * times,
+            Reach::Between(linear) => linear.ready(come),
             Reach::Windows { stride, reach, before } => {
                 (come + before).checked_sub(reach).map_or(0, |way| way / stride + 1)
             }
@@ -141,6 +148,8 @@ fn signed(rows: u64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use plimsoll_model::Coordinates;
+
     use super::*;
 
     /// The rows of the input that one row of the output is made from, element by element.
@@ -149,6 +158,10 @@ mod tests {
         match lane.reach {
             Reach::Each => vec![row],
             Reach::Repeat(times) => vec![row / times],
+            Reach::Between(linear) => {
+                let (first, second, _) = linear.taps(row);
+                vec![first, second]
+            }
             Reach::Windows { stride, reach, before } => {
                 let at = |tap: u64| inside(signed(row * stride + tap) - signed(before));
                 (0..reach).filter_map(at).collect()
@@ -182,6 +195,19 @@ mod tests {
                 }
             }
         }
+        let all = [
+            Coordinates::HalfPixel,
+            Coordinates::PytorchHalfPixel,
+            Coordinates::AlignCorners,
+            Coordinates::Asymmetric,
+        ];
+        for (input, output) in (1..7).flat_map(|input| (1..16).map(move |output| (input, output))) {
+            let scale = (output as f32 / input as f32).to_bits();
+            lanes.extend(all.map(|coordinates| {
+                let linear = Linear { input, output, coordinates, scale };
+                Lane { reach: Reach::Between(linear), input, output }
+            }));
+        }
         lanes.retain(Lane::is_sound);
         assert!(lanes.len() > 300);
         lanes
@@ -212,6 +238,10 @@ mod tests {
                 let (given, before) = (signed(rows.end - rows.start), signed(before));
                 let made = match lane.reach {
                     Reach::Each => given,
+                    Reach::Between(linear) => {
+                        let count = linear.matrix(&(a..b)).len() as u64;
+                        signed(count / (rows.end - rows.start))
+                    }
                     Reach::Repeat(times) => given * signed(times) - before - behind,
                     Reach::Windows { stride, reach, .. } => {
                         (given + before + behind - signed(reach)) / signed(stride) + 1

@@ -32,6 +32,9 @@ pub(crate) struct Searched<'a> {
     pub(crate) restarts: Vec<Restart>,
     /// How many nodes trials may still make.
     pub(crate) work: u64,
+    /// What was tried: by the ends of a segment, its steps, and whether what comes in is in pieces, the peak and the
+    /// overhead.
+    tries: BTreeMap<(usize, usize, u64, bool), (u64, u64)>,
 }
 
 /// A tensor that is computed once more where it is needed again.
@@ -43,21 +46,41 @@ pub(crate) struct Restart {
     pub(crate) late: usize,
 }
 
+/// How a cut is come to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    /// The cut before.
+    pub(crate) from: usize,
+    /// Whether that was come to by a flow.
+    pub(crate) flowed: bool,
+    /// In how many steps from there.
+    pub(crate) steps: u64,
+}
+
 /// The best way to come to a cut.
 #[derive(Clone, Debug)]
 struct Arrival {
     /// The largest peak so far, and how many nodes there are.
     cost: (u64, u64),
-    /// The cut before, whether that was come to by a flow, and in how many steps from there.
-    from: (usize, bool, u64),
+    way: Way,
 }
 
-impl Searched<'_> {
+impl<'a> Searched<'a> {
+    pub(crate) fn new(
+        along: &'a Along<'a>,
+        base: Recipe,
+        restarts: Vec<Restart>,
+        work: u64,
+    ) -> Self {
+        Searched { along, base, restarts, work, tries: BTreeMap::new() }
+    }
+
     /// The recipe with the smallest peak, nearly.
     pub(crate) fn best(&mut self) -> (u64, Recipe) {
         let cuts = self.cuts();
         let mut ways: Vec<[Option<Arrival>; 2]> = vec![[None, None]; cuts.len()];
-        ways[0][0] = Some(Arrival { cost: (0, 0), from: (0, false, 0) });
+        let way = Way { from: 0, flowed: false, steps: 0 };
+        ways[0][0] = Some(Arrival { cost: (0, 0), way });
         for to in 1..cuts.len() {
             for from in (0..to).rev() {
                 self.extend(&cuts, from, to, &mut ways);
@@ -67,7 +90,9 @@ impl Searched<'_> {
         let flowed = last[1].as_ref().map_or((u64::MAX, 0), |way| way.cost);
         let is_flow = last[0].as_ref().is_none_or(|whole| flowed < whole.cost);
         let peak = last[usize::from(is_flow)].as_ref().map_or(u64::MAX, |way| way.cost.0);
-        (peak, self.recipe(&cuts, &ways, is_flow))
+        let way =
+            |at: usize, is_flow: bool| ways[at][usize::from(is_flow)].as_ref().map(|way| way.way);
+        (peak, self.recipe(&cuts, is_flow, way))
     }
 
     /// Tries the segment between two cuts.
@@ -78,10 +103,7 @@ impl Searched<'_> {
         to: usize,
         ways: &mut [[Option<Arrival>; 2]],
     ) {
-        let mut steps = self.steps(cuts[from], cuts[to]);
-        if to == from + 1 {
-            steps.insert(0, 1);
-        }
+        let steps = self.steps(cuts, from, to);
         for flowed in [true, false] {
             let Some(way) = ways[from][usize::from(flowed)].clone() else { continue };
             // What comes in pieces is no worse.
@@ -108,19 +130,41 @@ impl Searched<'_> {
     ) -> bool {
         let is_flow = steps > 1;
         let known = ways[to].iter().flatten().map(|way| way.cost.0).min();
-        if is_flow && (known.is_some_and(|known| way.cost.0 >= known) || self.work == 0) {
+        if is_flow && known.is_some_and(|known| way.cost.0 >= known) {
             return true;
         }
+        let Some((peak, _)) = self.tried((cuts[from], cuts[to]), steps, flowed) else {
+            return true;
+        };
         let size = (cuts[to] - cuts[from]) as u64 * steps;
-        self.work = self.work.saturating_sub(size + 100);
-        let recipe = self.alone(cuts[from], cuts[to], steps);
-        let Trial { peak, .. } = trial(self.along, &recipe, 1, flowed);
         let cost = (way.cost.0.max(peak), way.cost.1 + size);
         let slot = &mut ways[to][usize::from(is_flow)];
         if slot.as_ref().is_none_or(|slot| cost < slot.cost) {
-            *slot = Some(Arrival { cost, from: (from, flowed, steps) });
+            *slot = Some(Arrival { cost, way: Way { from, flowed, steps } });
         }
         is_flow && peak <= way.cost.0
+    }
+
+    /// The peak and the overhead of a segment, between two places in the order, in so many steps; `None` if that is
+    /// not known, and too much was tried. One step is always tried.
+    pub(crate) fn tried(
+        &mut self,
+        (from, to): (usize, usize),
+        steps: u64,
+        flowed: bool,
+    ) -> Option<(u64, u64)> {
+        let key = (from, to, steps, flowed);
+        if let Some(known) = self.tries.get(&key) {
+            return Some(*known);
+        }
+        if steps > 1 && self.work == 0 {
+            return None;
+        }
+        self.work = self.work.saturating_sub((to - from) as u64 * steps + 100);
+        let recipe = self.alone(from, to, steps);
+        let Trial { peak, overhead, .. } = trial(self.along, &recipe, 1, flowed);
+        self.tries.insert(key, (peak, overhead));
+        Some((peak, overhead))
     }
 
     /// A recipe in which one segment has so many steps.
@@ -145,10 +189,15 @@ impl Searched<'_> {
         Recipe { segments: bounds.iter().map(segment).collect(), ..self.base.clone() }
     }
 
-    fn recipe(&self, cuts: &[usize], ways: &[[Option<Arrival>; 2]], is_flow: bool) -> Recipe {
+    /// The recipe that follows from how every cut is come to, the last one by a flow or not.
+    pub(crate) fn recipe(
+        &self,
+        cuts: &[usize],
+        is_flow: bool,
+        way: impl Fn(usize, bool) -> Option<Way>,
+    ) -> Recipe {
         let (mut bounds, mut at, mut is_flow) = (Vec::new(), cuts.len() - 1, is_flow);
-        while let (Some(way), true) = (&ways[at][usize::from(is_flow)], at > 0) {
-            let (from, flowed, steps) = way.from;
+        while let (Some(Way { from, flowed, steps }), true) = (way(at, is_flow), at > 0) {
             bounds.push((cuts[from], cuts[at], steps));
             (at, is_flow) = (from, flowed);
         }
@@ -156,12 +205,17 @@ impl Searched<'_> {
         self.with_segments(&bounds)
     }
 
-    fn steps(&self, from: usize, to: usize) -> Vec<u64> {
-        steps_of(self.along, &self.along.order[from..to])
+    /// In how many steps the segment between two cuts could run; in one only between neighbours.
+    pub(crate) fn steps(&self, cuts: &[usize], from: usize, to: usize) -> Vec<u64> {
+        let mut steps = steps_of(self.along, &self.along.order[cuts[from]..cuts[to]]);
+        if to == from + 1 {
+            steps.insert(0, 1);
+        }
+        steps
     }
 
     /// Where a model is cut: at its ends, and where fewer bytes are alive than just before and behind.
-    fn cuts(&self) -> Vec<usize> {
+    pub(crate) fn cuts(&self) -> Vec<usize> {
         let alive = boundaries(self.along);
         let n = alive.len() - 1;
         let is_low = |at: &usize| alive[*at] <= alive[at - 1] && alive[*at] < alive[at + 1];
@@ -187,7 +241,7 @@ impl Searched<'_> {
 
 /// The recipe with its segments cut wherever little is alive, each in one step.
 pub(crate) fn cut(along: &Along<'_>, recipe: &Recipe) -> Recipe {
-    let searched = Searched { along, base: Recipe::default(), restarts: Vec::new(), work: 0 };
+    let searched = Searched::new(along, Recipe::default(), Vec::new(), 0);
     let first = searched.cuts().into_iter().filter_map(|cut| along.order.get(cut).copied());
     let first: Vec<usize> = first.collect();
     let mut segments: Vec<Segment> = Vec::new();

@@ -6,9 +6,13 @@
 //! what it should not gets something that shows.
 //!
 //! Which bytes those are follows from the calls alone, backwards: needed is what a call reads, and what is needed
-//! after it and not written by it. Cost: some passes over the arena for each call.
+//! after it and not written by it. Behind the last call of a body that runs again, what its first one needs is needed too, so
+//! that calls are gone through until nothing changes. Cost: some passes over the arena for each call.
+//!
+//! What a round of a body reads and writes is compared in the last one, whose values are those that the run apart has left;
+//! state, which is others at its end, is compared where it is handed out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 
@@ -19,7 +23,8 @@ use crate::error::SessionError;
 use crate::options::Options;
 use crate::place::Spot;
 use crate::port::Array;
-use crate::session::{Session, Step};
+use crate::session::Session;
+use crate::step::{Action, Step};
 
 /// What dead bytes are overwritten with: as real numbers they are none.
 const POISON: u8 = 0xff;
@@ -77,30 +82,29 @@ pub fn check(
     planned.fill(inputs)?;
     apart.fill(inputs)?;
     apart.run()?;
-    let dead = dead_after(&planned);
+    let (dead, changing) = (dead_after(&planned), changing(planned.steps()));
     let mut found = Checked {
-        calls: planned.steps().len(),
+        calls: planned.calls(),
         read_bytes: 0,
         written_bytes: 0,
         poisoned_bytes: 0,
         outputs: BTreeMap::new(),
     };
     let mut before = Vec::new();
-    for (call, dead) in dead.iter().enumerate() {
+    let mut call = 0;
+    while call < planned.steps().len() {
         if !planned.is_taken(call) {
+            call += 1;
             continue;
         }
-        let Step { reads, writes, joins, .. } = &planned.steps()[call];
-        let (reads, writes) = (reads.clone(), if *joins { Vec::new() } else { writes.clone() });
-        // What the branch has not made that was not taken is nothing in particular.
-        let reads = if has_branches(&planned, call) { Vec::new() } else { reads };
+        let (reads, writes) = comparable(&planned, &apart, call, &changing);
         match compared(&planned, &apart, call, &reads, "is not what it was when it was written") {
             Ok(bytes) => found.read_bytes += bytes,
             Err(fault) => return Ok(Err(fault)),
         }
         before.clear();
         before.extend_from_slice(planned.arena());
-        planned.run_step(call)?;
+        let next = planned.run_step(call)?;
         if let Some(byte) = strayed(&planned, call, &before) {
             let what = "is changed by a call that has no right to";
             return Ok(Err(fault_of(&planned, call, None, byte, what)));
@@ -110,10 +114,11 @@ pub fn check(
             Ok(bytes) => found.written_bytes += bytes,
             Err(fault) => return Ok(Err(fault)),
         }
-        for range in dead {
+        for range in &dead[call] {
             planned.arena_mut()[range.clone()].fill(POISON);
             found.poisoned_bytes += range.len() as u64;
         }
+        call = next;
     }
     for port in planned.outputs() {
         let bytes = planned.output_bytes(&port.name).unwrap_or_default().to_vec();
@@ -130,9 +135,46 @@ pub fn check(
     Ok(Ok(found))
 }
 
-/// Whether a call hands on what one of two branches has made.
-fn has_branches(session: &Session<'_>, call: usize) -> bool {
-    session.steps()[call].is_branch
+/// The values that a step reads and writes and that are the same in the run apart: whole ones, in the last round of every
+/// body around it. What the branch has not made that was not taken is nothing in particular.
+fn comparable(
+    planned: &Session<'_>,
+    apart: &Session<'_>,
+    call: usize,
+    changing: &BTreeSet<ValueId>,
+) -> (Vec<ValueId>, Vec<ValueId>) {
+    let Step { reads, writes, joins, is_branch, .. } = &planned.steps()[call];
+    // Steps may have another order there, but nodes are the same.
+    let is_last = around(planned.steps(), call).all(|cycle| {
+        let here = &planned.cycles[cycle];
+        let there = apart.cycles.iter().find(|there| there.node == here.node);
+        there.is_some_and(|there| there.over == here.over + 1)
+    });
+    let settled = |values: &[ValueId]| -> Vec<ValueId> {
+        values.iter().copied().filter(|value| !changing.contains(value)).collect()
+    };
+    let reads = if *is_branch || !is_last { Vec::new() } else { settled(reads) };
+    (reads, if *joins || !is_last { Vec::new() } else { settled(writes) })
+}
+
+/// The values that several steps write, each all of it: states of bodies that run again and again.
+fn changing(steps: &[Step]) -> BTreeSet<ValueId> {
+    let (mut once, mut again) = (BTreeSet::new(), BTreeSet::new());
+    for value in steps.iter().filter(|step| !step.joins).flat_map(|step| &step.writes) {
+        if !once.insert(*value) {
+            again.insert(*value);
+        }
+    }
+    again
+}
+
+/// The cycles that a step is in a round of.
+fn around(steps: &[Step], call: usize) -> impl Iterator<Item = usize> + '_ {
+    let is_within = move |(at, step): (usize, &Step)| match step.action {
+        Action::Repeat { cycle, first } if (first..=at).contains(&call) => Some(cycle),
+        _ => None,
+    };
+    steps.iter().enumerate().filter_map(is_within)
 }
 
 fn fault_of(
@@ -179,7 +221,7 @@ fn first_difference(a: &[u8], b: &[u8]) -> Option<usize> {
 fn strayed(session: &Session<'_>, call: usize, before: &[u8]) -> Option<usize> {
     let arena = session.arena();
     let mut at = 0;
-    let writes = session.steps()[call].operands.writes.iter().map(|write| write.range.clone());
+    let writes = session.steps()[call].written().into_iter();
     for range in writes.chain(std::iter::once(arena.len()..arena.len())) {
         let found = first_difference(&arena[at..range.start], &before[at..range.start]);
         if let Some(byte) = found {
@@ -190,35 +232,56 @@ fn strayed(session: &Session<'_>, call: usize, before: &[u8]) -> Option<usize> {
     None
 }
 
-/// The bytes that nobody needs after each call.
+/// The bytes that nobody needs after each step.
 fn dead_after(session: &Session<'_>) -> Vec<Vec<Range<usize>>> {
-    let ranges = |values: &[ValueId]| -> Vec<Range<usize>> {
-        let spots = values.iter().filter_map(|value| session.spot(*value));
-        let arena = spots.filter_map(|spot| match spot {
-            Spot::Arena(range) if !range.is_empty() => Some(range.clone()),
-            _ => None,
-        });
-        arena.collect()
-    };
-    let mut needed: Vec<Range<usize>> = Vec::new();
-    for port in session.outputs() {
-        if let Spot::Arena(range) = &port.spot {
-            needed.push(range.clone());
-        }
-    }
-    let mut dead = Vec::new();
-    for step in session.steps().iter().rev() {
-        needed = united(needed);
-        dead.push(between(&needed, session.arena().len()));
-        if !step.joins {
-            for range in ranges(&step.writes) {
-                remove(&mut needed, &range);
+    let steps = session.steps();
+    let outputs = session.outputs().iter().filter_map(|port| match &port.spot {
+        Spot::Arena(range) => Some(range.clone()),
+        Spot::Constant(_) | Spot::Input(_) => None,
+    });
+    // What is needed before each step, and at the end.
+    let mut needed = vec![Vec::new(); steps.len() + 1];
+    needed[steps.len()] = united(outputs.collect());
+    let mut changes = true;
+    while changes {
+        changes = false;
+        for at in (0..steps.len()).rev() {
+            let mut before = after(steps, &needed, at);
+            if !steps[at].joins {
+                for range in arena_ranges(session, &steps[at].writes) {
+                    remove(&mut before, &range);
+                }
             }
+            before.extend(arena_ranges(session, &steps[at].reads));
+            let before = united(before);
+            // Without a way back, one pass is enough.
+            changes |= before != needed[at] && !session.cycles.is_empty();
+            needed[at] = before;
         }
-        needed.extend(ranges(&step.reads));
     }
-    dead.reverse();
-    dead
+    let end = session.arena().len();
+    (0..steps.len()).map(|at| between(&after(steps, &needed, at), end)).collect()
+}
+
+/// What is needed after a step, whichever comes next.
+fn after(steps: &[Step], needed: &[Vec<Range<usize>>], at: usize) -> Vec<Range<usize>> {
+    let next = &needed[at + 1];
+    match steps[at].action {
+        Action::Enter { behind: other, .. } | Action::Repeat { first: other, .. } => {
+            united(next.iter().chain(&needed[other]).cloned().collect())
+        }
+        _ => next.clone(),
+    }
+}
+
+/// The bytes of the arena that values have.
+fn arena_ranges(session: &Session<'_>, values: &[ValueId]) -> Vec<Range<usize>> {
+    let spots = values.iter().filter_map(|value| session.spot(*value));
+    let arena = spots.filter_map(|spot| match spot {
+        Spot::Arena(range) if !range.is_empty() => Some(range.clone()),
+        _ => None,
+    });
+    arena.collect()
 }
 
 /// Ranges in order, none touching another.

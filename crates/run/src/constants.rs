@@ -10,7 +10,7 @@ use plimsoll::Role;
 use plimsoll_graph::{Fact, Numbers};
 use plimsoll_kernels::Level;
 use plimsoll_model::{
-    Content, Inferred, Model, ModelNode, Operator, Order, Origin, TensorId, Weights, stored_bytes,
+    Content, Inferred, Model, ModelNode, Order, Origin, TensorId, Weights, stored_bytes,
 };
 
 use crate::at::At;
@@ -194,18 +194,9 @@ pub(crate) fn flatten<'m>(
 ) {
     for step in &order.steps {
         let node = &body.nodes[step.node];
-        for (body, order) in bodies(node).into_iter().zip(&step.bodies) {
+        for (body, order) in node.bodies().into_iter().zip(&step.bodies) {
             flatten(body, order, nodes);
         }
         nodes.push(node);
-    }
-}
-
-fn bodies(node: &ModelNode) -> Vec<&plimsoll_model::Body> {
-    match &node.operator {
-        Operator::If(branches) => vec![&branches.then, &branches.otherwise],
-        Operator::Loop(body) => vec![body],
-        Operator::Scan(scan) => vec![&scan.body],
-        _ => Vec::new(),
     }
 }

@@ -50,8 +50,10 @@ impl Call {
 pub(crate) struct Built {
     /// One after the other. Where a call writes nothing, because its result is a view, it is left out.
     pub(crate) calls: Vec<Call>,
-    /// Scratch that each call may use.
+    /// Scratch that each call is fastest with.
     pub(crate) scratch_bytes: usize,
+    /// How much of it each call can do without.
+    pub(crate) spare_bytes: usize,
     /// What kernels keep of weights in another order.
     pub(crate) packed_bytes: usize,
 }
@@ -74,12 +76,23 @@ impl Built {
 
     /// These calls.
     pub(crate) fn calls(calls: Vec<Call>) -> Self {
-        Built { calls, scratch_bytes: 0, packed_bytes: 0 }
+        Built { calls, scratch_bytes: 0, spare_bytes: 0, packed_bytes: 0 }
     }
 
     /// The same with scratch for so many elements.
     pub(crate) fn with_scratch<T: Plain>(self, elements: usize) -> Self {
         Built { scratch_bytes: elements * size_of::<T>(), ..self }
+    }
+
+    /// The same for kernels that run with as little as so many elements of scratch.
+    pub(crate) fn with_least<T: Plain>(self, elements: usize) -> Self {
+        let spare_bytes = self.scratch_bytes.saturating_sub(elements * size_of::<T>());
+        Built { spare_bytes, ..self }
+    }
+
+    /// The scratch that calls need at least.
+    pub(crate) fn least_bytes(&self) -> usize {
+        self.scratch_bytes - self.spare_bytes
     }
 
     /// The same without an operand, of which kernels have all that they need.

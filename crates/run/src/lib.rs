@@ -56,15 +56,18 @@ mod memory;
 mod ops;
 mod options;
 mod place;
+mod planes;
 mod pool;
 mod port;
 mod prepare;
 mod ranged;
+mod repeat;
 mod resolve;
 mod seeded;
 mod session;
 mod split;
 mod state;
+mod step;
 mod tail;
 mod types;
 

@@ -1,6 +1,6 @@
 //! From a model to a session: kernels chosen, the plan made, every step resolved to bytes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plimsoll::{Plan, ValueId};
 use plimsoll_graph::{Case, Graph, NodeId, PlannedGraph, ScheduledGraph};
@@ -23,13 +23,15 @@ use crate::options::{Fuse, Options};
 use crate::place::Spot;
 use crate::port::Port;
 use crate::resolve::Resolver;
-use crate::session::{Session, Step};
+use crate::session::Session;
 use crate::split::Threads;
 use crate::state::pairs;
+use crate::step::{Cycle, Step};
 
 /// Steps whose bytes are known.
 pub(crate) struct Resolved {
     pub(crate) steps: Vec<Step>,
+    pub(crate) cycles: Vec<Cycle>,
     pub(crate) constants: Lines,
     pub(crate) inputs: Lines,
     pub(crate) ports: (Vec<Port>, Vec<Port>),
@@ -102,11 +104,13 @@ impl<'a> Prepared<'a> {
         let bytes = bytes.map_err(|_| SessionError::Memory("it is too large".to_owned()))?;
         let arena = arena(bytes)?;
         let (ranged, options, threads) = (self.ranged, self.options.clone(), self.threads);
-        let Resolved { steps, constants, inputs, ports, spots, carried, packed_bytes } = resolved;
+        let Resolved { steps, cycles, constants, inputs, ports, spots, carried, packed_bytes } =
+            resolved;
         let (input_ports, output_ports) = ports;
         Ok(Session {
             planned,
             steps,
+            cycles,
             fused,
             constants,
             inputs,
@@ -134,13 +138,13 @@ impl<'a> Prepared<'a> {
     ) -> Result<Resolved, SessionError> {
         let mut resolver = Resolver::new(self.model, &self.inferred, values, on, plan)?;
         let packed_bytes = library.iter().map(|built| built.packed_bytes).sum();
-        let steps = resolver.steps(library)?;
+        let (steps, cycles) = resolver.steps(library)?;
         let ports = resolver.ports()?;
         let carried = resolver.carried(copied)?;
         let spots = resolver.spots(&steps)?;
         let inputs = Lines::new(resolver.input_bytes());
         let constants = resolver.constants(constants)?;
-        Ok(Resolved { steps, constants, inputs, ports, spots, carried, packed_bytes })
+        Ok(Resolved { steps, cycles, constants, inputs, ports, spots, carried, packed_bytes })
     }
 
     /// The plan and the kernels, with fused steps as the options want them.
@@ -154,7 +158,7 @@ impl<'a> Prepared<'a> {
             return Ok(Chosen { planned, values, library, fused, copied });
         }
         let names = inferred.graph.node_ids().map(|id| inferred.graph.node(id).name.clone());
-        let scratch = library.iter().map(|built| built.scratch_bytes as u64);
+        let scratch = library.iter().map(|built| built.least_bytes() as u64);
         let (level, threads) = (options.level, &self.threads);
         let on = On { model, facts: &inferred.facts, constants, level, threads };
         let kernels = Kernels { on, scratch: names.zip(scratch).collect() };
@@ -163,11 +167,22 @@ impl<'a> Prepared<'a> {
         if !donated.is_empty() {
             (planned, values) = self.donating(&kernels, &steps, &donated)?;
         }
+        // What a node in a fused step has packed for itself is given back before the step packs it. A node that a step reads
+        // through may still run by itself, for others.
+        let ends: BTreeSet<&str> = steps.iter().filter_map(|step| last_name(model, step)).collect();
+        let graph = &planned.best.graph;
+        let runs: BTreeSet<&str> = graph.node_ids().map(|id| &graph.node(id).name[..]).collect();
         let mut alone = BTreeMap::new();
         for (id, built) in inferred.graph.node_ids().zip(library) {
-            alone.insert(inferred.graph.node(id).name.clone(), built);
+            let name = &inferred.graph.node(id).name;
+            if runs.contains(&name[..]) && !ends.contains(&name[..]) {
+                alone.insert(name.clone(), built);
+            }
         }
         let library = self.with_fused(&kernels, &steps, &planned, alone)?;
+        // Planned is the scratch that kernels need at least; what is free while they run is theirs too.
+        let fastest: Vec<u64> = library.iter().map(|built| built.scratch_bytes as u64).collect();
+        let planned = planned.with_room(&fastest)?;
         Ok(Chosen { planned, values, library, fused: steps, copied })
     }
 
@@ -182,12 +197,11 @@ impl<'a> Prepared<'a> {
         let Prepared { model, inferred: Inferred { facts, statics, order, .. }, .. } = self;
         let wiring = Wiring::new(model, order);
         let fusing = Fusing { model, facts, statics, wiring: &wiring, kernels };
-        let last = |step: &FusedStep| step.nodes.last().map(|last| &model.body.nodes[*last].name);
         let graph = &planned.best.graph;
         let mut library = Vec::new();
         for id in graph.node_ids() {
             let node = graph.node(id);
-            let step = steps.iter().find(|step| last(step) == Some(&node.name));
+            let step = steps.iter().find(|step| last_name(model, step) == Some(&node.name[..]));
             let built = match step {
                 Some(step) => kernels.built(&fusing, step),
                 None => alone.remove(&node.name).ok_or_else(|| "no kernel".to_owned()),
@@ -268,7 +282,13 @@ impl<'a> Prepared<'a> {
     ) -> Result<Built, Lack> {
         let graph = &self.inferred.graph;
         let added = graph.node(id);
-        let node = by_name.get(&added.name[..]).ok_or("no kernel")?;
+        let Some(node) = by_name.get(&added.name[..]).filter(|node| node.kind == added.kind) else {
+            // What sets up the first round of a body: the node that ends it is asked.
+            return Ok(Built::calls(Vec::new()));
+        };
+        if matches!(node.operator, Operator::Loop(_) | Operator::Scan(_)) {
+            return ops::repeated(node, &self.inferred.facts);
+        }
         let is_view = |value| graph.value(value).view.is_some();
         if matches!(node.operator, Operator::If(_)) && added.results().all(is_view) {
             // The branch that is always taken: what it makes is handed on.
@@ -281,4 +301,9 @@ impl<'a> Prepared<'a> {
         let (facts, level, threads) = (&self.inferred.facts[..], self.options.level, &self.threads);
         ops::build(&At { node, facts, constants, level, threads, wider: None })
     }
+}
+
+/// The name of the last node of a fused step: that of the step.
+fn last_name<'m>(model: &'m Model, step: &FusedStep) -> Option<&'m str> {
+    step.nodes.last().map(|last| &model.body.nodes[*last].name[..])
 }

@@ -93,8 +93,8 @@ fn enough_scratch(planned: &PlannedGraph, library: &[Built]) -> Result<(), Sessi
     for (id, built) in graph.node_ids().zip(library) {
         let node = graph.node(id);
         let has = node.scratch.map_or(0, |scratch| scratch.bytes);
-        if built.scratch_bytes as u64 > has {
-            let needed = built.scratch_bytes;
+        let needed = built.least_bytes();
+        if needed as u64 > has {
             return Err(fault(format!(
                 "node `{}` needs {needed} bytes of scratch at this size, {has} are planned",
                 node.name

@@ -6,17 +6,18 @@ use std::ops::Range;
 use plimsoll::{
     AccessKind, Memory, Place, Plan, Program, ResolvedAccess, Role, Slot, StepId, ValueId,
 };
-use plimsoll_graph::{Graph, NodeId, ScheduledGraph};
-use plimsoll_model::{Inferred, Model, TensorId};
+use plimsoll_graph::{Fact, Graph, NodeId, ScheduledGraph};
+use plimsoll_model::{Body, Inferred, Model, TensorId};
 
 use crate::constants::Constants;
 use crate::error::SessionError;
 use crate::kernel::{Built, Call, Lack};
 use crate::memory::{LINE, Lines};
-use crate::ops::{Guard, guards};
+use crate::ops::{Guard, Rounds, guards};
 use crate::place::{Spot, operands};
 use crate::port::Port;
-use crate::session::Step;
+use crate::repeat::Found;
+use crate::step::{Action, Cycle, Step};
 
 /// Memory that values get one after the other.
 #[derive(Default)]
@@ -52,7 +53,10 @@ pub(crate) struct Resolver<'a> {
     /// The constants that somebody reads, and where they are.
     constants: Shelf,
     /// The conditions that nodes of branches run under.
-    guards: BTreeMap<&'a str, Vec<Guard>>,
+    guards: BTreeMap<String, Vec<Guard>>,
+    /// The nodes whose bodies run again and again, by the nodes of the graph that begin (`true`) and end them.
+    rounds: BTreeMap<String, (Rounds<'a>, bool)>,
+    pub(crate) facts: &'a [Fact],
 }
 
 impl<'a> Resolver<'a> {
@@ -83,7 +87,10 @@ impl<'a> Resolver<'a> {
             inputs: Shelf::default(),
             constants: Shelf::default(),
             guards: guards(model, inferred),
+            rounds: BTreeMap::new(),
+            facts: &inferred.facts,
         };
+        resolver.repeated(&model.body);
         for input in &model.body.inputs {
             if let Some(value) = values[input.index()] {
                 resolver.spot(value).map_err(|fault| resolver.misplaced(value, fault))?;
@@ -96,25 +103,57 @@ impl<'a> Resolver<'a> {
         SessionError::Place { of: self.program.value_name(value).into_owned(), fault }
     }
 
-    /// Every call that has something to do, in the order of the plan.
-    pub(crate) fn steps(&mut self, library: Vec<Built>) -> Result<Vec<Step>, SessionError> {
+    /// Notes the nodes with bodies that run again and again, in other bodies too.
+    fn repeated(&mut self, body: &'a Body) {
+        for node in &body.nodes {
+            if let Some(rounds) = Rounds::of(node) {
+                self.rounds.insert(rounds.begin_name(), (rounds, true));
+                self.rounds.insert(node.name.clone(), (rounds, false));
+            }
+            node.bodies().into_iter().for_each(|body| self.repeated(body));
+        }
+    }
+
+    /// All that is to be done, in the order of the plan.
+    pub(crate) fn steps(
+        &mut self,
+        library: Vec<Built>,
+    ) -> Result<(Vec<Step>, Vec<Cycle>), SessionError> {
         let mut library: Vec<Option<Built>> = library.into_iter().map(Some).collect();
-        let mut steps = Vec::new();
+        let mut found = Found::default();
         for step in &self.plan.schedule {
             let node = self.program.node_of(*step);
             let Some(built) = library[node.index()].take() else { continue };
-            self.step(*step, node, built, &mut steps).map_err(|fault| {
+            self.steps_of(*step, node, built, &mut found).map_err(|fault| {
                 let of = self.graph.node(node).name.clone();
                 SessionError::Place { of, fault }
             })?;
         }
-        Ok(steps)
+        Ok((found.steps, found.cycles))
+    }
+
+    fn steps_of(
+        &mut self,
+        step: StepId,
+        id: NodeId,
+        built: Built,
+        found: &mut Found,
+    ) -> Result<(), Lack> {
+        let node = self.graph.node(id);
+        let guards = self.guards_of(&node.name)?;
+        match self.rounds.get(&node.name).copied() {
+            Some((rounds, _)) if rounds.node.kind != node.kind => {}
+            Some((rounds, true)) => return self.begin(&rounds, &(id, guards), found),
+            Some((rounds, false)) => return self.end(&rounds, &(id, guards), found),
+            None => {}
+        }
+        self.step((step, id), &guards, built, &mut found.steps)
     }
 
     fn step(
         &mut self,
-        step: StepId,
-        id: NodeId,
+        (step, id): (StepId, NodeId),
+        guards: &[(Spot, bool)],
         built: Built,
         steps: &mut Vec<Step>,
     ) -> Result<(), Lack> {
@@ -122,7 +161,6 @@ impl<'a> Resolver<'a> {
         let accesses = self.plan.accesses(&self.program, step);
         let scratch = self.plan.scratch[step.index()].map(slot_range);
         let inputs = node.inputs.clone();
-        let guards = self.guards_of(&node.name)?;
         let sizes: Vec<u64> = node.outputs.iter().map(|value| self.bytes(*value)).collect();
         for call in built.calls {
             let read = |operand: usize| match inputs.get(operand).copied().flatten() {
@@ -139,17 +177,8 @@ impl<'a> Resolver<'a> {
             let writes = call.writes.iter().filter_map(|at| value(&node.outputs, *at)).collect();
             let Call { is_branch, kernel, .. } = call;
             let joins = call.joins.is_some();
-            let guards = guards.clone();
-            steps.push(Step {
-                node: id,
-                kernel,
-                operands,
-                reads,
-                writes,
-                joins,
-                guards,
-                is_branch,
-            });
+            let (action, guards) = (Action::Call { kernel, operands }, guards.to_vec());
+            steps.push(Step { node: id, action, reads, writes, joins, guards, is_branch });
         }
         Ok(())
     }
@@ -159,11 +188,27 @@ impl<'a> Resolver<'a> {
         let guards = self.guards.get(node).cloned().unwrap_or_default();
         let mut spots = Vec::with_capacity(guards.len());
         for Guard { condition, holds } in guards {
-            let value = self.values[condition.index()];
-            let value = value.ok_or("its condition is not there")?;
+            let value = self.value_of(condition)?;
             spots.push((self.spot(value)?, holds));
         }
         Ok(spots)
+    }
+
+    /// The value of a tensor.
+    pub(crate) fn value_of(&self, id: TensorId) -> Result<ValueId, Lack> {
+        let absent = || format!("`{}` is not in the graph", self.model.tensor(id).name);
+        self.values[id.index()].ok_or_else(absent)
+    }
+
+    /// The value of a tensor that a run writes, and its bytes of the arena.
+    pub(crate) fn target(&mut self, id: TensorId) -> Result<(ValueId, Range<usize>), Lack> {
+        let value = self.value_of(id)?;
+        match self.spot(value)? {
+            Spot::Arena(range) => Ok((value, range)),
+            Spot::Constant(_) | Spot::Input(_) => {
+                Err("its results are not in the arena".to_owned())
+            }
+        }
     }
 
     /// How many bytes a value has.
@@ -172,7 +217,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Where the bytes of a value are.
-    fn spot(&mut self, value: ValueId) -> Result<Spot, Lack> {
+    pub(crate) fn spot(&mut self, value: ValueId) -> Result<Spot, Lack> {
         let info = self.program.value(value);
         let bytes = info.bytes as usize;
         let rows = info.view_of.and_then(|_| plimsoll::root_of(&self.program, value).1.rows);
@@ -185,7 +230,11 @@ impl<'a> Resolver<'a> {
                 Err("weights are kept beside the arena, not in it".to_owned())
             }
             Place::Bank(slot) => {
-                Ok(Spot::Arena(slot.offset as usize..slot.offset as usize + bytes))
+                let (start, width) = (slot.offset as usize, self.graph.value(value).dtype.bits());
+                if !start.is_multiple_of((width as usize / 8).max(1)) {
+                    return Err(format!("it begins at byte {start}, where no element can be"));
+                }
+                Ok(Spot::Arena(start..start + bytes))
             }
             Place::External => Ok(self.outside(value, 0, bytes)),
             Place::Outside { root, offset } => Ok(self.outside(root, offset as usize, bytes)),

@@ -8,36 +8,20 @@
 use std::collections::BTreeMap;
 
 use plimsoll::ValueId;
-use plimsoll_graph::{NodeId, PlannedGraph};
+use plimsoll_graph::PlannedGraph;
 use plimsoll_model::range::Ranged;
 use plimsoll_model::{FusedStep, Model, Weights};
 
 use crate::arena::Arena;
 use crate::error::{RunError, SessionError};
-use crate::io::{Given, Io, Operands};
-use crate::kernel::Kernel;
+use crate::io::{Given, Io};
 use crate::memory::{Lines, Plain, elements, elements_mut};
 use crate::options::Options;
 use crate::place::Spot;
 use crate::port::{Array, Port};
 use crate::prepare::{Prepared, Resolved};
 use crate::split::Threads;
-
-/// A kernel with the places of its operands.
-pub(crate) struct Step {
-    pub(crate) node: NodeId,
-    pub(crate) kernel: Kernel,
-    pub(crate) operands: Operands,
-    /// The values that it reads and writes, in the order in which the kernel counts them.
-    pub(crate) reads: Vec<ValueId>,
-    pub(crate) writes: Vec<ValueId>,
-    /// Whether it writes only a part of what it writes to.
-    pub(crate) joins: bool,
-    /// Where the conditions are that it runs under, and what each must be.
-    pub(crate) guards: Vec<(Spot, bool)>,
-    /// Whether it hands on what one of two branches has made.
-    pub(crate) is_branch: bool,
-}
+use crate::step::{Action, Cycle, Most, Step};
 
 /// A call of a kernel, as it is told to who watches a run.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +36,8 @@ pub struct CallInfo<'s> {
 pub struct Session<'m> {
     pub(crate) planned: PlannedGraph,
     pub(crate) steps: Vec<Step>,
+    /// The bodies that run again and again, and how far each is.
+    pub(crate) cycles: Vec<Cycle>,
     pub(crate) fused: Vec<FusedStep>,
     pub(crate) constants: Lines,
     pub(crate) inputs: Lines,
@@ -95,8 +81,9 @@ impl<'m> Session<'m> {
 
     /// Runs the model once on what is in the inputs.
     pub fn run(&mut self) -> Result<(), RunError> {
-        for at in 0..self.steps.len() {
-            self.run_step(at)?;
+        let mut at = 0;
+        while at < self.steps.len() {
+            at = self.run_step(at)?;
         }
         self.carry();
         Ok(())
@@ -104,10 +91,12 @@ impl<'m> Session<'m> {
 
     /// The same, with somebody who is told of every call when it is over.
     pub fn run_watched(&mut self, mut after: impl FnMut(CallInfo<'_>)) -> Result<(), RunError> {
-        for at in 0..self.steps.len() {
-            self.run_step(at)?;
+        let mut at = 0;
+        while at < self.steps.len() {
+            let next = self.run_step(at)?;
             let node = self.planned.best.graph.node(self.steps[at].node);
             after(CallInfo { node: &node.name, op: &node.kind });
+            at = next;
         }
         self.carry();
         Ok(())
@@ -142,24 +131,70 @@ impl<'m> Session<'m> {
         }
     }
 
-    /// Runs one step.
-    pub(crate) fn run_step(&mut self, at: usize) -> Result<(), RunError> {
+    /// Runs one step, and says which one is next.
+    pub(crate) fn run_step(&mut self, at: usize) -> Result<usize, RunError> {
         if !self.is_taken(at) {
-            return Ok(());
+            return Ok(at + 1);
         }
-        let Step { node, kernel, operands, .. } = &self.steps[at];
         let given = Given { constants: self.constants.bytes(), inputs: self.inputs.bytes() };
-        let mut io = Io::new(operands, given, self.arena.bytes_mut());
-        kernel(&mut io).map_err(|fault| {
-            let node = self.planned.best.graph.node(*node).name.clone();
-            RunError { node, fault }
-        })
+        let Step { node, action, .. } = &self.steps[at];
+        match action {
+            Action::Call { kernel, operands } => {
+                kernel(&mut Io::new(operands, given, self.arena.bytes_mut())).map_err(|fault| {
+                    let node = self.planned.best.graph.node(*node).name.clone();
+                    RunError { node, fault }
+                })?;
+            }
+            Action::Move(moved) => {
+                let round = moved.cycle.map_or(0, |cycle| self.cycles[cycle].over as usize);
+                moved.run(round, given, self.arena.bytes_mut());
+            }
+            Action::Count { cycle, to } => {
+                let round = self.cycles[*cycle].over;
+                self.arena.bytes_mut()[to.clone()].copy_from_slice(&round.to_le_bytes());
+            }
+            Action::Hold { to } => self.arena.bytes_mut()[to.clone()].fill(1),
+            Action::Enter { cycle, behind } => {
+                let (cycle, behind) = (*cycle, *behind);
+                self.cycles[cycle].over = 0;
+                self.cycles[cycle].goes = self.says(self.cycles[cycle].starts.as_ref());
+                return Ok(if self.has_round(cycle) { at + 1 } else { behind });
+            }
+            Action::Decide { cycle } => {
+                let cycle = *cycle;
+                self.cycles[cycle].goes = self.says(self.cycles[cycle].goes_on.as_ref());
+            }
+            Action::Repeat { cycle, first } => {
+                let (cycle, first) = (*cycle, *first);
+                self.cycles[cycle].over += 1;
+                return Ok(if self.has_round(cycle) { first } else { at + 1 });
+            }
+        }
+        Ok(at + 1)
+    }
+
+    /// Whether a cycle has another round.
+    fn has_round(&self, cycle: usize) -> bool {
+        let Cycle { most, over, goes, .. } = &self.cycles[cycle];
+        let most = match most {
+            Most::Fixed(most) => *most,
+            Most::Said(spot) => {
+                let said = elements::<i64>(self.spot_bytes(spot)).first().copied();
+                u64::try_from(said.unwrap_or(0)).unwrap_or(0)
+            }
+            Most::Any => u64::MAX,
+        };
+        *goes && *over < most
+    }
+
+    /// Whether a condition holds; what nobody says does.
+    fn says(&self, spot: Option<&Spot>) -> bool {
+        spot.is_none_or(|spot| self.spot_bytes(spot).first().is_some_and(|byte| *byte != 0))
     }
 
     /// Whether a step is in no branch that is not taken.
     pub(crate) fn is_taken(&self, at: usize) -> bool {
-        let holds = |spot: &Spot| self.spot_bytes(spot).first().is_some_and(|byte| *byte != 0);
-        self.steps[at].guards.iter().all(|(spot, expected)| holds(spot) == *expected)
+        self.steps[at].guards.iter().all(|(spot, expected)| self.says(Some(spot)) == *expected)
     }
 
     /// The inputs.
@@ -322,10 +357,10 @@ impl<'m> Session<'m> {
         scratch.max_by_key(|(_, bytes)| *bytes)
     }
 
-    /// How many calls of kernels a run is.
+    /// How many calls of kernels a run is, if every body runs once.
     #[must_use]
     pub fn calls(&self) -> usize {
-        self.steps.len()
+        self.steps.iter().filter(|step| step.is_call()).count()
     }
 }
 
@@ -362,8 +397,10 @@ element! {
 impl Session<'_> {
     /// Takes other steps, in the same arena.
     pub(crate) fn take(&mut self, resolved: Resolved) {
-        let Resolved { steps, constants, inputs, ports, spots, carried, packed_bytes } = resolved;
-        (self.steps, self.constants, self.inputs) = (steps, constants, inputs);
+        let Resolved { steps, cycles, constants, inputs, ports, spots, carried, packed_bytes } =
+            resolved;
+        (self.steps, self.cycles) = (steps, cycles);
+        (self.constants, self.inputs) = (constants, inputs);
         (self.input_ports, self.output_ports) = ports;
         (self.spots, self.carried, self.packed_bytes) = (spots, carried, packed_bytes);
     }

@@ -98,6 +98,11 @@ impl Tail {
         Epilogue { bias, residual, activation: self.follows.activation, then, ..Epilogue::NONE }
     }
 
+    /// How many operands a call has with those of the chain.
+    pub(crate) fn slots(&self) -> usize {
+        SLOT_CHAIN + self.chain.as_ref().map_or(0, |compiled| compiled.tensors().count())
+    }
+
     /// How many numbers it keeps beside the weights.
     pub(crate) fn number_count(&self) -> usize {
         self.shift.len() + self.chain.as_ref().map_or(0, Compiled::number_count)

@@ -58,7 +58,7 @@ fn bits_are_the_same_with_any_number_of_threads_and_nothing_is_allocated() {
     let model = model();
     let weights = SeededWeights::new(&model, &(), 1);
     let mut expected: Option<Vec<Vec<u8>>> = None;
-    let mut arenas = Vec::new();
+    let mut scratch = Vec::new();
     for threads in [1, 2, 3] {
         let options = Options::default().with_threads(threads);
         let mut session = Session::new(&model, &weights, &options).unwrap();
@@ -73,8 +73,9 @@ fn bits_are_the_same_with_any_number_of_threads_and_nothing_is_allocated() {
         assert_eq!(outputs.len(), 4);
         let is_same = expected.get_or_insert_with(|| outputs.clone()) == &outputs;
         assert!(is_same, "{threads} threads");
-        arenas.push(session.arena_bytes());
+        let slots = session.planned().plan.scratch.iter().flatten();
+        scratch.push(slots.map(|slot| slot.bytes).sum::<u64>());
     }
-    // Scratch for each thread is in the plan.
-    assert!(arenas[0] < arenas[1] && arenas[1] < arenas[2], "{arenas:?}");
+    // Scratch for each thread is in the plan; the arena may have room for it anyway.
+    assert!(scratch[0] < scratch[1] && scratch[1] < scratch[2], "{scratch:?}");
 }

@@ -92,6 +92,11 @@ impl Lowering {
         Ok(())
     }
 
+    /// The kinds of fused kernels that there are.
+    pub(crate) fn fusion_kinds(&self) -> &BTreeSet<FusionKind> {
+        &self.fusions
+    }
+
     /// Whether anything is known that could be fused.
     pub(crate) fn can_fuse(&self, loaded: &Loaded) -> bool {
         loaded.operators.is_some() && self.donations.is_empty()

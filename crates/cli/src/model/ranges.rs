@@ -9,7 +9,7 @@ use plimsoll_graph::at_sizes::{DoesNotHold, used_at};
 use plimsoll_graph::{Choice, Graph, Kernels, ScheduledGraph, with_choices};
 use plimsoll_model::range::{Proof, Range, RangeError, Ranged, over_ranges};
 use plimsoll_model::{BindingFault, Bindings, Inferred, Model, Refused, ShapeError};
-use plimsoll_onnx::{Annotatable, OnnxFile};
+use plimsoll_onnx::{Annotatable, OnnxFile, Stages};
 use plimsoll_tflite::{Imported, TfliteFile};
 
 use super::fused::Operators;
@@ -63,6 +63,14 @@ pub(super) struct AtSizes {
 }
 
 impl Loaded {
+    /// What a rewritten file says of where its nodes come from.
+    pub(crate) fn staged(&self) -> Option<Stages> {
+        match &self.file {
+            LoadedFile::Onnx(onnx) => Stages::read(&onnx.file),
+            LoadedFile::None | LoadedFile::Tflite(_) => None,
+        }
+    }
+
     /// Does without the copies of these concats at the corners too.
     pub(super) fn join_corners(
         &mut self,

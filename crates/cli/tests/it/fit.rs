@@ -57,6 +57,7 @@ fn every_point_of_a_frontier_can_be_written_and_computes_the_same_in_its_arena()
         ("sample.onnx", 20, &[][..]),
         ("sample.onnx", 25, &["--kernels", "copying"]),
         ("sample.onnx", 60, &["--place", "all", "--align", "256"]),
+        ("sample.onnx", 30, &["--kernels", "fused"]),
         ("encoder.onnx", 90, &["--dim", "seq=64"]),
     ] {
         let found = json(&folder, &[&["fit", model, "--format", "json"], options].concat());
@@ -162,7 +163,10 @@ fn what_is_no_onnx_model_cannot_be_fitted() {
     let folder = folder("other");
     fs::write(folder.join("net.plim"), "plim 1\ninput x: f32[4]\ny = relu(x)\noutput y\n").unwrap();
     let text = told(&folder, &["fit", "net.plim"], 2);
-    assert_eq!(text, "plimsoll: net.plim: only ONNX models can be fitted\n");
+    assert_eq!(
+        text,
+        "plimsoll: net.plim: only ONNX models and training graphs (.json) can be fitted\n"
+    );
     fs::write(folder.join("bad.onnx"), b"\x08\xff\xff").unwrap();
     assert!(told(&folder, &["fit", "bad.onnx"], 2).starts_with("plimsoll: bad.onnx: "));
     let text = told(&folder, &["fit", "encoder.onnx"], 2);
@@ -223,4 +227,130 @@ fn what_has_room_in_the_fast_memory_moves_nothing() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn a_fitted_model_is_told_by_its_regions_and_planned_without_them() {
+    let folder = folder("regions");
+    let fit =
+        ["fit", "sample.onnx", "--most-arithmetic", "0", "-o", "small.onnx", "-o", "fit.json"];
+    let text = told(&folder, &fit, 0);
+    assert!(text.contains("steps of rows\n") && text.contains(" carried on; "), "{text}");
+    let fit: Value = serde_json::from_slice(&fs::read(folder.join("fit.json")).unwrap()).unwrap();
+    let chosen = usize::try_from(fit["chosen"].as_u64().unwrap()).unwrap();
+    let region = |row: &Value| -> (Value, Value, Value, Value) {
+        let peak = &row["peak"];
+        let step = if peak["step"].is_null() { &peak["region_step"] } else { &peak["step"] };
+        (row["way"].clone(), row["carried_bytes"].clone(), peak["bytes"].clone(), step.clone())
+    };
+    let promised = fit["points"][chosen]["regions"].as_array().unwrap();
+    let promised: Vec<_> = promised.iter().filter(|row| row["peak"].is_object()).collect();
+    assert!(!promised.is_empty(), "{fit}");
+    for row in &promised {
+        assert!(row["peak"]["bytes"].as_u64() <= row["source_peak_bytes"].as_u64(), "{row}");
+    }
+    // `explain` and `plan` tell the same regions of the file, with the same peaks.
+    let explained = json(&folder, &["explain", "small.onnx", "--no-advice", "--format", "json"]);
+    let planned = json(&folder, &["plan", "small.onnx", "--format", "json"]);
+    for found in [&explained, &planned] {
+        let found = found["regions"].as_array().unwrap();
+        assert_eq!(found.len(), promised.len());
+        for (found, promised) in found.iter().zip(&promised) {
+            assert_eq!(region(found), region(promised));
+            assert_eq!(found["program_steps"], promised["new_nodes"], "{found}");
+            let sources = found["sources"].as_array().unwrap();
+            let nodes = promised["nodes"].as_array().unwrap();
+            assert!(sources.iter().all(|source| nodes.contains(source)), "{found} {promised}");
+        }
+    }
+    let peak = &explained["peaks"][0];
+    assert!(peak["region"].is_u64() && peak["region_step"].is_u64(), "{peak}");
+    let text = told(&folder, &["explain", "small.onnx", "--no-advice"], 0);
+    assert!(text.contains("Regions of the rewritten model\n"), "{text}");
+    assert!(text.contains(" pieces of "), "{text}");
+    assert!(!told(&folder, &["explain", "sample.onnx", "--no-advice"], 0).contains("Regions"));
+    told(&folder, &["plan", "small.onnx", "-q", "-o", "map.html"], 0);
+    let map = fs::read_to_string(folder.join("map.html")).unwrap();
+    assert!(map.contains("\"part_of\":[\""));
+    // The notes are for reports: a plan of the same nodes without them is the same.
+    told(&folder, &["plan", "small.onnx", "-q", "-o", "small.plim"], 0);
+    assert_eq!(arena(&folder, "small.plim", &[]), planned["arena_bytes"].as_u64().unwrap());
+}
+
+/// A chain of products and activations with its backward pass.
+fn training(layers: usize) -> String {
+    let (mut tensors, mut nodes) = (Vec::new(), Vec::new());
+    let mut tensor = |name: String, kind: &str| -> usize {
+        let id = tensors.len();
+        tensors.push(serde_json::json!({
+            "id": id, "name": name, "bytes": 4096, "dtype": "float32", "shape": [32, 32],
+            "stride": [32, 1], "kind": kind,
+        }));
+        id
+    };
+    let mut node = |op: &str, inputs: &[usize], output: usize| {
+        let id = nodes.len();
+        nodes.push(serde_json::json!({
+            "id": id, "op": op, "inputs": inputs, "outputs": [output],
+        }));
+    };
+    let mut x = tensor("x".to_owned(), "input");
+    let mut kept = Vec::new();
+    for layer in 0..layers {
+        let weight = tensor(format!("w{layer}"), "param");
+        let product = tensor(format!("mm{layer}"), "intermediate");
+        node("aten.mm.default", &[x, weight], product);
+        let y = tensor(format!("relu{layer}"), "intermediate");
+        node("aten.relu.default", &[product], y);
+        kept.push((x, y, weight));
+        x = y;
+    }
+    for (layer, (x_before, y, weight)) in kept.into_iter().enumerate().rev() {
+        let masked = tensor(format!("masked{layer}"), "intermediate");
+        node("aten.threshold_backward.default", &[x, y], masked);
+        let of_weight = tensor(format!("of_weight{layer}"), "intermediate");
+        node("aten.mm.default", &[x_before, masked], of_weight);
+        x = tensor(format!("back{layer}"), "intermediate");
+        node("aten.mm.default", &[masked, weight], x);
+    }
+    serde_json::json!({ "tensors": tensors, "nodes": nodes, "outputs": [x] }).to_string()
+}
+
+#[test]
+fn a_training_graph_keeps_less_and_computes_again() {
+    let folder = folder("training");
+    fs::write(folder.join("train.json"), training(32)).unwrap();
+    let found = json(&folder, &["fit", "train.json", "--format", "json"]);
+    let before = found["source"]["arena_bytes"].as_u64().unwrap();
+    assert_eq!(before, arena(&folder, "train.json", &[]));
+    let points = found["points"].as_array().unwrap();
+    let least = points.last().unwrap()["arena_bytes"].as_u64().unwrap();
+    assert!(3 * least <= before, "{least} of {before}");
+    assert!(least <= found["even"]["arena_bytes"].as_u64().unwrap());
+    for point in points {
+        let promised = point["arena_bytes"].as_u64().unwrap();
+        let budget = promised.to_string();
+        let fit = ["fit", "train.json", "--budget", &budget, "-o", "small.plim", "-q"];
+        assert_eq!(told(&folder, &fit, 0), "");
+        assert_eq!(arena(&folder, "small.plim", &[]), promised);
+        told(&folder, &["plan", "small.plim", "-q", "-o", "plan.json"], 0);
+        told(&folder, &["verify", "small.plim", "plan.json"], 0);
+        let again = point["recomputed"].as_array().unwrap().len();
+        let graph = fs::read_to_string(folder.join("small.plim")).unwrap();
+        assert!(graph.matches(" again").count() >= again, "{graph}");
+    }
+    let text = told(&folder, &["fit", "train.json", "--budget", "1K"], 1);
+    assert!(text.contains("does not fit: the smallest arena found has "), "{text}");
+    let text = told(&folder, &["fit", "train.json", "--most-arithmetic", "0"], 0);
+    assert!(text.contains(" for +0.0 % bytes written\n"), "{text}");
+    for (arguments, fault) in [
+        (["-o", "small.plim"], "a frontier is many models"),
+        (["-o", "small.svg"], "is told as text, JSON and a graph (.plim)"),
+        (["--kernels", "fused"], "nothing can be fused"),
+    ] {
+        let text = told(&folder, &[&["fit", "train.json"], &arguments[..]].concat(), 2);
+        assert!(text.contains(fault), "{text}");
+    }
+    let text = told(&folder, &["fit", "sample.onnx", "--budget", "1M", "-o", "small.plim"], 2);
+    assert!(text.contains("a model that is fitted is written as .onnx"), "{text}");
 }

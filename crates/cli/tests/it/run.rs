@@ -76,7 +76,7 @@ fn nodes_compute_what_is_expected() {
         assert_eq!(status, Some(0), "{}: {text}", case.display());
         assert!(text.contains("as with every tensor apart"), "{text}");
     }
-    assert_eq!(cases.len(), 50);
+    assert_eq!(cases.len(), 57);
 }
 
 /// `s + x`, where `s` is what the last run has left.
@@ -164,4 +164,71 @@ fn every_call_is_in_the_trace() {
         assert!(event["args"]["op"].is_string(), "{event}");
     }
     assert!(text.contains("  nodes  operator\n"), "{text}");
+}
+
+/// A model of `n` rows of two, and arrays of them.
+fn rows(folder: &Path) {
+    let dims = || {
+        vec![Some(dimension::Value::DimParam("n".to_owned())), Some(dimension::Value::DimValue(2))]
+    };
+    let (x, y) = (shaped("x", F32, dims()), shaped("y", F32, dims()));
+    let nodes = vec![node("relu", "Relu", &["x"], &["y"])];
+    fs::write(folder.join("net.onnx"), encode(&proto(17, graph(vec![x], vec![y], nodes)))).unwrap();
+    for count in [2u8, 3, 9] {
+        let mut array = b"\x93NUMPY\x01\x00\x46\x00".to_vec();
+        let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({count}, 2), }}");
+        array.extend(format!("{header:69}\n").bytes());
+        array.extend((0..2 * count).flat_map(|i| f32::from(i).to_le_bytes()));
+        fs::write(folder.join(format!("{count}.npy")), array).unwrap();
+    }
+}
+
+#[test]
+fn an_array_says_how_large_its_input_is() {
+    let folder = folder("dims");
+    rows(&folder);
+    let told = |arguments: &[&str]| told(&plimsoll(&folder, &[&["net.onnx"], arguments].concat()));
+    for arguments in [
+        &["--input", "x=3.npy"][..],
+        &["--input", "x=3.npy", "--dim", "n=3"],
+        &["--input", "x=3.npy", "--dim", "n=1..4", "--check"],
+    ] {
+        let (status, text) = told(arguments);
+        assert_eq!(status, Some(0), "{text}");
+        assert!(text.contains("output y f32[3,2], 0 to 5: 0 1 2"), "{text}");
+    }
+    let (status, text) = told(&["--input", "x=3.npy", "--dim", "n=2"]);
+    let words = "plimsoll: net.onnx: input `x`: f32 [3, 2], where f32 [2, 2] is needed\n";
+    assert_eq!((status, &text[..]), (Some(2), words));
+    let (status, text) = told(&["--input", "x=9.npy", "--dim", "n=1..4"]);
+    let words = "plimsoll: net.onnx: another size: `n` is 9, planned is 1 to 4\n";
+    assert_eq!((status, &text[..]), (Some(2), words));
+}
+
+/// With exit status 2, one message, and no file.
+#[test]
+fn what_is_wrong_is_told_before_anything_is_written() {
+    let folder = folder("wrong");
+    rows(&folder);
+    let mut other = b"PK\x05\x06".to_vec();
+    other.extend([0; 18]);
+    fs::write(folder.join("empty.npz"), other).unwrap();
+    for (arguments, words) in [
+        (&["--expect", "absent.npz"][..], "absent.npz: cannot read: "),
+        (&["--expect", "empty.npz"], "empty.npz: there is no array in it"),
+        (&["--input", "x=2.npy"], "--input: `x` is given more than once"),
+        (&["--runs", "0"], "expected a number from 1 to "),
+        (&["--threads", "17"], "expected a number from 1 to 16"),
+        (&["--tolerance", "-1"], "expected a number that is not negative"),
+        (&["--tolerance", "nan"], "expected a number that is not negative"),
+        (&["--trace", "no/such/folder.json"], "no/such/folder.json"),
+    ] {
+        let given = ["net.onnx", "--input", "x=2.npy", "-o", "out.npz"];
+        let (status, text) = told(&plimsoll(&folder, &[&given[..], arguments].concat()));
+        assert_eq!(status, Some(2), "{arguments:?}: {text}");
+        assert!(text.contains(words), "{arguments:?}: {text}");
+        assert!(!folder.join("out.npz").exists(), "{arguments:?}");
+    }
+    let (status, text) = told(&plimsoll(&folder, &["net.onnx", "-o", "out.json"]));
+    assert_eq!((status, text.contains("outputs are written as .npz")), (Some(2), true), "{text}");
 }

@@ -31,7 +31,7 @@ use name_index::NameIndex;
 pub use node::{End, Node, NodeId, Window};
 pub use order::{OrderError, order_by_names, topological_order};
 pub(crate) use order::{check_order, order_of, waits_of};
-pub(crate) use parts::{Part, Parts, can_be_left, copied, is_bare, is_concat, parts};
+pub(crate) use parts::{Part, Parts, can_be_left, copied, copies_parts, is_bare, is_concat, parts};
 use plimsoll::{Execution, Scratch, ValueId, View};
 pub(crate) use resolved::Resolved;
 pub use value::{Bytes, Value};

@@ -50,7 +50,7 @@ pub(crate) fn is_bare(node: &Node) -> bool {
 /// The inputs of a concat and where they are in the output, as far as they are whole bytes.
 pub(crate) fn parts(graph: &Graph, id: NodeId) -> Option<Parts> {
     let node = graph.node(id);
-    if !is_concat(node) || !is_bare(node) {
+    if !copies_parts(node) {
         return None;
     }
     let (inputs, outputs) = graph.operands(id);
@@ -62,6 +62,11 @@ pub(crate) fn parts(graph: &Graph, id: NodeId) -> Option<Parts> {
     let list = node.inputs.iter().zip(list).map(part).collect::<Option<_>>()?;
     let fits = output.native_size().known() == stride.checked_mul(rows);
     fits.then_some(Parts { rows, stride, list })
+}
+
+/// Whether all that a node does is to copy its inputs into its output.
+pub(crate) fn copies_parts(node: &Node) -> bool {
+    is_concat(node) && is_bare(node)
 }
 
 /// Whether the inputs of a node are parts of its output.

@@ -52,6 +52,41 @@ pub(super) fn class(base: &str, inputs: usize) -> Op {
     }
 }
 
+/// Whether an op makes the same of the same whenever it runs.
+pub(super) fn is_repeatable(base: &str) -> bool {
+    let draws = base.contains("dropout") || base.contains("rand") || base.ends_with('_');
+    let known = match base {
+        "convolution"
+        | "max_pool2d_with_indices"
+        | "avg_pool2d"
+        | "_adaptive_avg_pool2d"
+        | "upsample_nearest2d"
+        | "upsample_bilinear2d"
+        | "constant_pad_nd"
+        | "var_mean"
+        | "cat"
+        | "stack"
+        | "_to_copy"
+        | "view"
+        | "_unsafe_view"
+        | "reshape"
+        | "alias"
+        | "detach"
+        | "t"
+        | "transpose"
+        | "permute"
+        | "expand"
+        | "slice"
+        | "select"
+        | "split"
+        | "split_with_sizes"
+        | "squeeze"
+        | "unsqueeze" => true,
+        base => class(base, 1) != Op::Custom,
+    };
+    known && !draws
+}
+
 /// The element type that torch calls so.
 pub(super) fn dtype(name: &str) -> Option<Dtype> {
     Some(match name {

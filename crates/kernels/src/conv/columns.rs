@@ -19,7 +19,9 @@ const PIECES: usize = 3 * MOST + 1;
 /// Some columns of the matrix, of some of its rows, to be packed.
 pub(super) struct Panel<'a> {
     pub(super) window: &'a Window,
+    /// Planes one after the other, of each these elements.
     pub(super) x: &'a [f32],
+    pub(super) seen: Range<usize>,
     /// Which rows of the matrix.
     pub(super) k: Range<usize>,
     /// Which columns.
@@ -73,8 +75,8 @@ struct Pieces {
 impl Kernel for Panel<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Panel { window, x, k: ref rows, ref outputs, width, out } = self;
-        let (taps, plane) = (window.kernel_len(), window.input_len());
+        let Panel { window, x, ref seen, k: ref rows, ref outputs, width, out } = self;
+        let (taps, plane) = (window.kernel_len(), seen.len());
         let mut runs = [Run { lane: 0, len: 0, at: [0; 3] }; MOST];
         let runs = find_runs(window, outputs, &mut runs);
         let none = Piece { lane: 0, len: 0, from: 0, copy: Copying::Zeros };
@@ -83,7 +85,7 @@ impl Kernel for Panel<'_> {
             pieces.count = 0;
             let place = place_of(window, tap);
             for run in runs {
-                pieces.run::<S>(window, place, run);
+                pieces.run::<S>((window, seen), place, run);
             }
             pieces.zeros::<S>(outputs.len(), width);
             let pieces = &pieces.list[..pieces.count];
@@ -136,7 +138,12 @@ impl Pieces {
 
     /// What one tap sees for a run of outputs.
     #[inline(always)]
-    fn run<S: Simd>(&mut self, window: &Window, tap: [usize; 3], run: &Run) {
+    fn run<S: Simd>(
+        &mut self,
+        (window, seen): (&Window, &Range<usize>),
+        tap: [usize; 3],
+        run: &Run,
+    ) {
         let [_, height, width] = window.input;
         let end = run.lane + run.len;
         let (Some(z), Some(y)) =
@@ -147,16 +154,16 @@ impl Pieces {
         let (step, pad) = (window.strides[2], window.pads_begin[2]);
         // The first output of the run sees this place, counted from the padding's begin.
         let begin = run.at[2] * step + tap[2] * window.dilations[2];
-        let seen = |edge: usize| {
+        let before = |edge: usize| {
             let room = edge.saturating_sub(begin);
             (if step == 1 { room } else { room.div_ceil(step) }).min(run.len)
         };
-        let (first, last) = (run.lane + seen(pad), run.lane + seen(width + pad));
+        let (first, last) = (run.lane + before(pad), run.lane + before(width + pad));
         self.zeros::<S>(run.lane, first);
         for lane in (first..last).step_by(S::LANES) {
             let len = S::LANES.min(last - lane);
             let from = (z * height + y) * width + begin + (lane - run.lane) * step - pad;
-            let room = window.input_len() - from;
+            let (from, room) = (from - seen.start, seen.end - from);
             self.push(Piece { lane, len, from, copy: Copying::new::<S>(step, room) });
         }
         self.zeros::<S>(last.max(first), end);

@@ -30,13 +30,18 @@ pub(super) struct Depthwise<'a> {
     /// Which planes, and their outputs.
     pub(super) planes: Range<usize>,
     pub(super) y: &'a mut [f32],
-    /// As many elements as [`scratch`] says.
+    /// From [`least`] to [`scratch`] elements; the largest band that fits is taken.
     pub(super) scratch: &'a mut [f32],
 }
 
-/// Elements of scratch for windows that are not rolled.
+/// Elements of scratch, which only windows that are not rolled need, to be fastest.
 pub(super) fn scratch(window: &Window) -> usize {
     if Square::new(window).is_some() { 0 } else { Band::new(window).scratch() + LINE }
+}
+
+/// The least elements of scratch.
+pub(super) fn least(window: &Window) -> usize {
+    if Square::new(window).is_some() { 0 } else { Band::least(window).scratch() + LINE }
 }
 
 impl Kernel for Depthwise<'_> {
@@ -78,7 +83,7 @@ impl Depthwise<'_> {
     #[inline(always)]
     fn bands<S: Simd>(&mut self, simd: S) {
         let window = self.window;
-        let band = Band::new(window);
+        let band = Band::within(window, self.scratch.len());
         let [_, rows, columns] = window.output;
         let elements = &mut core::mem::take(&mut self.scratch)[..band.scratch()];
         elements.fill(0.0);

@@ -7,13 +7,14 @@
 //!
 //! - **Pointwise and general** convolutions are products of the weights with what the window sees. That matrix is never
 //!   whole in memory: a block of it at a time is packed into scratch, of which there is at most about half a megabyte,
-//!   whatever the image.
+//!   whatever the image, and may be a few kilobytes.
 //! - **Depthwise** ones, with a window of one or two dims and strides of 1 or 2, go over each plane: squares of 3 and 5
 //!   where it is, others over bands of padded rows.
 
 mod columns;
 mod depthwise;
 mod rolling;
+mod strip;
 
 use core::ops::Range;
 
@@ -24,8 +25,10 @@ use crate::epilogue::{Epilogue, Residual};
 use crate::gemm::finish::Finish;
 use crate::gemm::pack::{panel_b, panel_count};
 use crate::gemm::tile::{Block, Far, PanelsA, PanelsB};
-use crate::gemm::{Blocks, Matrix, Shape, aligned, gemm_scratch, pack_a, packed_a_len};
+use crate::gemm::{Blocks, Matrix, Shape, aligned, gemm_least, gemm_scratch, pack_a, packed_a_len};
 use crate::window::Window;
+
+pub use self::strip::{Input, Planes, can_make, made_least, made_scratch};
 
 /// The shape of a convolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,8 +57,8 @@ pub enum Weights<'a> {
 /// What is convolved, and what is done to the sums.
 #[derive(Debug, Clone, Copy)]
 pub struct Operands<'a> {
-    /// The whole input.
-    pub x: &'a [f32],
+    /// The input.
+    pub x: Input<'a>,
     /// The whole weights.
     pub weights: Weights<'a>,
     /// What is done to the sums; a row is a plane, and its bias that of the plane's channel.
@@ -100,17 +103,27 @@ pub fn pack_conv(level: Level, conv: &Conv, weights: &[f32], out: &mut [f32]) {
     }
 }
 
-/// Elements of scratch that [`conv`] needs for any range of planes; `packed` says whether the weights are.
+/// Elements of scratch that [`conv`] is fastest with, for any range of planes; `packed` says whether the weights are.
 #[must_use]
 pub fn conv_scratch(level: Level, conv: &Conv, packed: bool) -> usize {
     if is_depthwise(conv) {
         return depthwise::scratch(&conv.window);
     }
-    let weights = if packed { 0 } else { packed_a_len(level, conv.rows(), conv.depth()) };
-    gemm_scratch(level, conv.product(), true, false) + weights
+    gemm_scratch(level, conv.product(), true, false) + conv.for_weights(level, packed)
 }
 
-/// The planes `planes` of the output into `y`, which holds just these. All else is whole.
+/// The least elements of scratch that [`conv`] runs with; `in_place` says whether the output may take over what is added
+/// to the sums.
+#[must_use]
+pub fn conv_least(level: Level, conv: &Conv, packed: bool, in_place: bool) -> usize {
+    if is_depthwise(conv) {
+        return depthwise::least(&conv.window);
+    }
+    gemm_least(level, conv.product(), true, false, in_place) + conv.for_weights(level, packed)
+}
+
+/// The planes `planes` of the output into `y`, which holds just these. All else is whole. Blocks and bands are as large as
+/// there is scratch for, from [`conv_least`] to [`conv_scratch`]; the bits of the output do not depend on it.
 pub fn conv(
     level: Level,
     conv: &Conv,
@@ -147,14 +160,21 @@ fn check(
 ) {
     let window = &conv.window;
     assert!(planes.start <= planes.end && planes.end <= conv.planes(), "planes are there");
-    assert_eq!(operands.x.len(), conv.batch * conv.in_channels * window.input_len(), "length of x");
+    if let Input::Plain(x) = operands.x {
+        assert_eq!(x.len(), conv.batch * conv.in_channels * window.input_len(), "length of x");
+    }
     assert_eq!(y, planes.len() * window.output_len(), "length of y");
     let (len, packed) = match operands.weights {
         Weights::Plain(weights) => (weights.len() == conv.weights_len(), false),
         Weights::Packed(weights) => (weights.len() == packed_conv_len(level, conv), true),
     };
     assert!(len, "length of weights");
-    assert!(scratch >= conv_scratch(level, conv, packed), "length of scratch");
+    let in_place = operands.epilogue.residual == Residual::InPlace;
+    let least = match operands.x {
+        Input::Plain(_) => conv_least(level, conv, packed, in_place),
+        Input::Made(_) => made_least(level, conv, in_place),
+    };
+    assert!(scratch >= least, "length of scratch");
 }
 
 impl Conv {
@@ -166,6 +186,11 @@ impl Conv {
     /// What is summed up for one output.
     fn depth(&self) -> usize {
         self.in_channels / self.groups * self.window.kernel_len()
+    }
+
+    /// Elements of scratch for weights that are not packed.
+    fn for_weights(&self, level: Level, packed: bool) -> usize {
+        if packed { 0 } else { packed_a_len(level, self.rows(), self.depth()) }
     }
 
     /// The product that one group of one element of the batch is.
@@ -187,15 +212,14 @@ fn depthwise(
     y: &mut [f32],
     scratch: &mut [f32],
 ) {
-    let weights = match operands.weights {
-        Weights::Plain(weights) => weights,
-        Weights::Packed(_) => unreachable!("depthwise weights are never packed"),
+    let (Weights::Plain(weights), Input::Plain(x)) = (operands.weights, operands.x) else {
+        unreachable!("depthwise weights are never packed, and inputs never made");
     };
     level.run(depthwise::Depthwise {
         level,
         window: &conv.window,
         epilogue: &operands.epilogue,
-        x: operands.x,
+        x,
         weights,
         channels: conv.out_channels,
         multiplier: conv.rows(),
@@ -229,12 +253,6 @@ impl Part<'_> {
         self.operands.epilogue.finish(self.level, rows, y);
     }
 
-    /// The group's input.
-    fn x(&self) -> &[f32] {
-        let len = self.conv.in_channels / self.conv.groups * self.conv.window.input_len();
-        &self.operands.x[self.group * len..][..len]
-    }
-
     /// The epilogue, from row `row` of the group on.
     fn finish(&self, row: usize) -> Finish<'_> {
         let (group, rows) = (self.group % self.conv.groups, self.conv.rows());
@@ -245,13 +263,18 @@ impl Part<'_> {
     fn product(&self, y: &mut [f32], scratch: &mut [f32]) {
         let shape = self.conv.product();
         let whole = self.operands.epilogue.residual == Residual::InPlace;
-        let blocks = Blocks::new(self.level, shape, whole, false);
         let for_weights = match self.operands.weights {
             Weights::Packed(_) => 0,
             Weights::Plain(_) => shape.m * shape.k,
         };
         let (for_weights, scratch) = scratch.split_at_mut(for_weights);
         let weights = self.packed_weights(for_weights);
+        let blocks = match self.operands.x {
+            Input::Plain(_) => {
+                Blocks::within(self.level, shape, whole, (true, false), scratch.len())
+            }
+            Input::Made(_) => strip::within(self.level, self.conv, whole, scratch.len()),
+        };
         let mut first_column = 0;
         while first_column < shape.n {
             let columns = first_column..shape.n.min(first_column + blocks.columns);
@@ -289,7 +312,8 @@ impl Part<'_> {
     ) {
         let Shape { m, n, k: depth } = self.conv.product();
         let (most, width) = self.level.tile();
-        self.pack_columns(columns, &k, width, scratch);
+        let (scratch, strips) = scratch.split_at_mut(blocks.columns * k.len());
+        self.pack_columns(columns, &k, width, scratch, strips);
         let b = PanelsB { data: scratch, stride: width * k.len(), row: width, k: (0, k.len()) };
         let count = panel_count(m, most);
         let a = PanelsA { data: weights, rows: m, count, depth, k: (k.start, k.end) };
@@ -328,8 +352,10 @@ impl Part<'_> {
         k: &Range<usize>,
         width: usize,
         scratch: &mut [f32],
+        strips: &mut [f32],
     ) {
         let window = &self.conv.window;
+        let (x, seen, k) = self.x(columns, k, strips);
         let mut panels = scratch.chunks_exact_mut((width * k.len()).max(1));
         let mut column = columns.start;
         while column < columns.end
@@ -337,13 +363,49 @@ impl Part<'_> {
         {
             let part = column..columns.end.min(column + width);
             if window.is_pointwise() {
-                let x = Matrix::rows(self.x(), window.input_len());
+                let x = Matrix::rows(x, seen.len());
+                let part = part.start - seen.start..part.end - seen.start;
                 panel_b(self.level, x, k.clone(), part, width, panel);
             } else {
-                let (x, k) = (self.x(), k.clone());
-                self.level.run(columns::Panel { window, x, k, outputs: part, width, out: panel });
+                let (seen, k) = (seen.clone(), k.clone());
+                self.level.run(columns::Panel {
+                    window,
+                    x,
+                    seen,
+                    k,
+                    outputs: part,
+                    width,
+                    out: panel,
+                });
             }
             column += width;
+        }
+    }
+
+    /// The group's input as far as a block sees it: planes one after the other, which elements of each there are, and
+    /// the rows `k` of the block counted from the first plane on.
+    fn x<'s>(
+        &'s self,
+        columns: &Range<usize>,
+        k: &Range<usize>,
+        strips: &'s mut [f32],
+    ) -> (&'s [f32], Range<usize>, Range<usize>) {
+        let (channels, window) = (self.conv.in_channels / self.conv.groups, &self.conv.window);
+        match self.operands.x {
+            Input::Plain(x) => {
+                let len = window.input_len();
+                (&x[self.group * channels * len..][..channels * len], 0..len, k.clone())
+            }
+            Input::Made(planes) => {
+                let (seen, taps) = (strip::seen(window, columns), window.kernel_len().max(1));
+                let (first, end) = (k.start / taps, k.end.div_ceil(taps));
+                let len = seen.len();
+                for (at, channel) in (first..end).enumerate() {
+                    let strip = &mut strips[at * len..(at + 1) * len];
+                    planes.make(self.group * channels + channel, seen.clone(), strip);
+                }
+                (strips, seen, k.start - first * taps..k.end - first * taps)
+            }
         }
     }
 }

@@ -135,8 +135,12 @@ const BLOCK_K: usize = 256;
 /// The most columns of a strip of outputs, a multiple of those of any tile.
 const STRIP: usize = 256;
 
+/// The least `k` in a block: with fewer, sums are stored and read again more often than they are added to.
+const LEAST_K: usize = 64;
+
 impl Blocks {
-    /// `whole` keeps all of `k` in one block. Where `B` is packed, a block has all columns, so that `A` is packed once.
+    /// The blocks that a product is fastest with. `whole` keeps all of `k` in one block. Where `B` is packed, a block has
+    /// all columns, so that `A` is packed once.
     pub(crate) fn new(level: Level, shape: Shape, whole: bool, packed_b: bool) -> Blocks {
         let (rows, width) = level.tile();
         let k = if whole { shape.k } else { shape.k.div_ceil(shape.k.div_ceil(BLOCK_K).max(1)) };
@@ -146,18 +150,91 @@ impl Blocks {
         let columns = if packed_b { all } else { fitting(width).min(all) } * width;
         Blocks { panels, columns, k }
     }
+
+    /// The least blocks that there are.
+    fn least(level: Level, shape: Shape, whole: bool, packed_b: bool) -> Blocks {
+        let fast = Blocks::new(level, shape, whole, packed_b);
+        let k = if whole { fast.k } else { fast.k.min(LEAST_K) };
+        let columns = if packed_b { fast.columns } else { level.tile().1 };
+        Blocks { panels: 1, columns, k }
+    }
+
+    /// The fastest blocks whose operands, where these are not packed, have room in so many elements; the least ones if
+    /// none have. What is given up first are panels and columns, then `k`.
+    pub(crate) fn within(
+        level: Level,
+        shape: Shape,
+        whole: bool,
+        packed: (bool, bool),
+        room: usize,
+    ) -> Blocks {
+        let fast = Blocks::new(level, shape, whole, packed.1);
+        if fast.elements(level, shape, packed) <= room {
+            return fast;
+        }
+        let least = Blocks::least(level, shape, whole, packed.1);
+        let mut k = fast.k;
+        while k > least.k && (Blocks { k, ..least }).elements(level, shape, packed) > room {
+            k = (k / 2).max(least.k);
+        }
+        let panels = if packed.0 { fast.panels } else { least.panels };
+        let mut blocks = Blocks { panels, k, ..least };
+        let (rows, width) = level.tile();
+        if !packed.0 {
+            let for_a = if packed.1 { room } else { room.saturating_sub(width * k).min(room / 2) };
+            blocks.panels = (for_a / (rows * k).max(1)).clamp(1, fast.panels);
+        }
+        if !packed.1 {
+            let left = room.saturating_sub(blocks.elements_of_a(level, shape, packed.0));
+            blocks.columns = (left / (width * k).max(1)).clamp(1, fast.columns / width) * width;
+        }
+        blocks
+    }
+
+    /// Blocks of half the columns, or of half of `k` where there would be fewer columns than `least`; `None` for the
+    /// least blocks.
+    pub(crate) fn smaller(&self, level: Level, whole: bool, least: usize) -> Option<Blocks> {
+        let columns = (self.columns / 2).next_multiple_of(level.tile().1);
+        if columns < self.columns && columns >= least {
+            return Some(Blocks { columns, ..*self });
+        }
+        let k = (self.k / 2).max(LEAST_K);
+        (!whole && k < self.k).then_some(Blocks { k, ..*self })
+    }
+
+    fn elements_of_a(&self, level: Level, shape: Shape, packed: bool) -> usize {
+        if packed { 0 } else { (self.panels * level.tile().0).min(shape.m) * self.k }
+    }
+
+    /// The elements that are packed into scratch.
+    fn elements(&self, level: Level, shape: Shape, packed: (bool, bool)) -> usize {
+        let b = if packed.1 { 0 } else { self.columns * self.k };
+        self.elements_of_a(level, shape, packed.0) + b
+    }
 }
 
-/// Elements of scratch that [`gemm`] needs.
+/// Elements of scratch that [`gemm`] is fastest with.
 #[must_use]
 pub fn gemm_scratch(level: Level, shape: Shape, packed_a: bool, packed_b: bool) -> usize {
     let need = |whole| {
         let blocks = Blocks::new(level, shape, whole, packed_b);
-        let a = if packed_a { 0 } else { blocks.panels * level.tile().0 * blocks.k };
-        let b = if packed_b { 0 } else { blocks.columns * blocks.k };
-        a + b
+        blocks.elements(level, shape, (packed_a, packed_b))
     };
     need(false).max(need(true)) + LINE
+}
+
+/// The least elements of scratch that [`gemm`] runs with; `in_place` says whether the output may take over what is added
+/// to the sums.
+#[must_use]
+pub fn gemm_least(
+    level: Level,
+    shape: Shape,
+    packed_a: bool,
+    packed_b: bool,
+    in_place: bool,
+) -> usize {
+    let blocks = Blocks::least(level, shape, in_place, packed_b);
+    blocks.elements(level, shape, (packed_a, packed_b)) + LINE
 }
 
 /// Elements of a line of the cache: scratch begins with one.
@@ -169,7 +246,9 @@ pub(crate) fn aligned(scratch: &mut [f32]) -> &mut [f32] {
     &mut scratch[skip..]
 }
 
-/// `C = epilogue(A · B)`; `c` has rows of `n` elements, `stride` apart.
+/// `C = epilogue(A · B)`; `c` has rows of `n` elements, `stride` apart. Blocks are as large as there is scratch for, from
+/// [`gemm_least`] to [`gemm_scratch`]; the bits of the output do not depend on it. One row with a plain `B` whose rows are
+/// contiguous needs none.
 pub fn gemm(
     level: Level,
     product: &Product<'_>,
@@ -182,7 +261,7 @@ pub fn gemm(
         return;
     }
     assert!(c.len() >= (m - 1) * stride + n, "length of C");
-    product.check(level, scratch.len());
+    product.check(level);
     if let (1, Operand::Plain(a), Operand::Plain(b)) = (m, product.a, product.b)
         && b.column_stride == 1
     {
@@ -193,8 +272,10 @@ pub fn gemm(
         return;
     }
     let whole = product.epilogue.residual == Residual::InPlace;
-    let packed_b = matches!(product.b, Operand::Packed(_));
-    let blocks = Blocks::new(level, product.shape, whole, packed_b);
+    let packed = product.packed();
+    let least = gemm_least(level, product.shape, packed.0, packed.1, whole);
+    assert!(scratch.len() >= least, "{} elements of scratch, {least} are needed", scratch.len());
+    let blocks = Blocks::within(level, product.shape, whole, packed, scratch.len() - LINE);
     let walk = Walk { level, product, blocks };
     let scratch = aligned(scratch);
     for column in (0..n).step_by(blocks.columns) {
@@ -402,11 +483,13 @@ impl<'a> Product<'a> {
         Product { shape: Shape { n: columns.len(), ..self.shape }, b, epilogue, ..*self }
     }
 
-    fn check(&self, level: Level, scratch: usize) {
+    /// Which of the factors are packed.
+    fn packed(&self) -> (bool, bool) {
+        (matches!(self.a, Operand::Packed(_)), matches!(self.b, Operand::Packed(_)))
+    }
+
+    fn check(&self, level: Level) {
         let Shape { m, n, k } = self.shape;
-        let is_packed = |operand| matches!(operand, Operand::Packed(_));
-        let needed = gemm_scratch(level, self.shape, is_packed(self.a), is_packed(self.b));
-        assert!(scratch >= needed, "{scratch} elements of scratch, {needed} are needed");
         check_operand(self.a, m, k, packed_a_len(level, m, k));
         check_operand(self.b, k, n, packed_b_len(level, k, n));
     }

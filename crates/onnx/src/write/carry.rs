@@ -5,9 +5,10 @@ use std::ops::Range;
 use plimsoll_model::{ModelNode, TensorId};
 use prost::Message;
 
-use super::{SOURCE, Writer};
+use super::Writer;
 use crate::error::Malformed;
 use crate::proto::NodeProto;
+use crate::stages::{SOURCE, is_of_stages, said};
 use crate::wire::{Content, Pieces, fields, push_bytes};
 
 /// What a node of the file reads and makes in its new place.
@@ -50,21 +51,23 @@ impl Writer<'_> {
     pub(super) fn carry(
         &self,
         carried: &Carried,
-        node: &ModelNode,
+        at: usize,
         source: usize,
         pieces: &mut Pieces,
     ) -> Result<(), Malformed> {
+        let node = &self.rewritten.model.body.nodes[at];
         let file_node = &self.source.nodes[self.source.origins.nodes()[source]];
         let is_same_node = node.name == self.source.model.body.nodes[source].name;
+        let is_in_step = self.rewritten.stages[at].is_some();
         let has_notes = self.has_notes(file_node.message.clone())?;
-        if is_same_node && !has_notes && has_names(&file_node.proto, carried) {
+        if is_same_node && !is_in_step && !has_notes && has_names(&file_node.proto, carried) {
             pieces.same(file_node.whole.clone());
             return Ok(());
         }
         let mut fresh = Vec::new();
         carried.inputs.iter().for_each(|name| push_bytes(&mut fresh, 1, name.as_bytes()));
         carried.outputs.iter().for_each(|name| push_bytes(&mut fresh, 2, name.as_bytes()));
-        let name = if is_same_node { file_node.proto.name() } else { &node.name };
+        let name = if is_same_node && !is_in_step { file_node.proto.name() } else { &node.name };
         push_bytes(&mut fresh, 3, name.as_bytes());
         let mut message = Pieces::default();
         message.fresh(fresh);
@@ -76,19 +79,21 @@ impl Writer<'_> {
                 _ => message.same(field.whole),
             }
         }
-        if !is_same_node || says_source(&file_node.proto) {
-            let mut origin = Vec::new();
-            push_bytes(&mut origin, 9, &self.source_note(source).encode_to_vec());
-            message.fresh(origin);
+        let tells = !is_same_node || is_in_step || said(&file_node.proto, SOURCE).is_some();
+        let origin = tells.then(|| self.source_note(source));
+        for entry in origin.into_iter().chain(self.step_note(at)) {
+            let mut bytes = Vec::new();
+            push_bytes(&mut bytes, 9, &entry.encode_to_vec());
+            message.fresh(bytes);
         }
         pieces.message(1, message);
         Ok(())
     }
 
-    /// Whether an entry is a note, of a plan or of a source.
+    /// Whether an entry is a note, of a plan or of where a node comes from.
     fn is_ours(&self, range: Range<usize>) -> Result<bool, Malformed> {
-        let is_source = self.source.name(&range, 1)? == Some(SOURCE);
-        Ok(is_source || self.source.is_note(range)?)
+        let is_of_stages = self.source.name(&range, 1)?.is_some_and(is_of_stages);
+        Ok(is_of_stages || self.source.is_note(range)?)
     }
 
     /// Whether a node has notes of a plan, which hold no longer.
@@ -103,10 +108,6 @@ impl Writer<'_> {
         }
         Ok(false)
     }
-}
-
-fn says_source(node: &NodeProto) -> bool {
-    node.metadata_props.iter().any(|note| note.key() == SOURCE)
 }
 
 /// Whether a node has these names already, apart from operands at its end that are absent.

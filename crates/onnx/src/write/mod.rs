@@ -8,8 +8,8 @@
 //!
 //! - Nodes stand in the order of the rewritten model, constants that are nodes in front of all.
 //! - A part of a weight is stored as a part ([`stored_parts`]), and the whole only if somebody still reads it.
-//! - Nodes say in their metadata, under `plimsoll.source`, which node of the file they come from. One that is as it
-//!   was says nothing.
+//! - Nodes say in their metadata which node of the file they come from, and in which step of which region they are
+//!   ([`stages`](crate::stages)). One that is as it was says nothing.
 //! - A call of a function whose nodes are all as they were stays a call. Otherwise the nodes that it runs are emitted.
 //!
 //! Cost: the structure of the file, twice, and the new nodes.
@@ -33,19 +33,17 @@ use plimsoll_graph::Dtype;
 use plimsoll_model::{
     Body, Content as Elements, Model, ModelNode, Operator, Origin, Tensor, TensorId,
 };
-use plimsoll_rewrite::{Rewritten, StoredPart, stored_parts};
+use plimsoll_rewrite::{Rewritten, Stage, StoredPart, Way, stored_parts};
 use prost::Message;
 
 use self::emit::emit;
 use self::names::names;
 use self::source::Source;
-use crate::error::{Fault, OnnxError};
+use crate::error::{Fault, Malformed, OnnxError};
 use crate::file::OnnxFile;
 use crate::proto::{NodeProto, StringStringEntryProto};
+use crate::stages::{REGIONS, SOURCE, STEP, count, entry, regions_entry, said, step_entry};
 use crate::wire::{Content, Pieces, fields};
-
-/// Under which key a node says which node it comes from.
-pub(crate) const SOURCE: &str = "plimsoll.source";
 
 /// A rewritten model as a file, ready to be written.
 pub struct Written {
@@ -89,6 +87,7 @@ fn is_made_from(rewritten: &Rewritten, source: &Model) -> bool {
     new.len() >= old.len()
         && old.iter().zip(new).all(|(old, new)| old.name == new.name)
         && rewritten.sources.len() == rewritten.model.body.nodes.len()
+        && rewritten.stages.len() == rewritten.sources.len()
         && rewritten.sources.iter().flatten().all(|node| *node < nodes)
 }
 
@@ -138,11 +137,24 @@ impl<'a> Writer<'a> {
             let field = field?;
             match (field.number, &field.content) {
                 (7, Content::Bytes(range)) => pieces.field(&field, self.graph(range.clone())?),
-                (14, Content::Bytes(range)) if self.source.is_note(range.clone())? => {}
+                (14, Content::Bytes(range)) if self.is_replaced(range)? => {}
                 _ => pieces.same(field.whole),
             }
         }
+        if !self.rewritten.regions.is_empty() {
+            let ways: Vec<Way> = self.rewritten.regions.iter().map(|region| region.way).collect();
+            let mut message = Pieces::default();
+            message.fresh(regions_entry(self.source.regions.as_deref(), &ways).encode_to_vec());
+            pieces.message(14, message);
+        }
         Ok(pieces)
+    }
+
+    /// Whether an entry of the model is a note, or says what regions there were.
+    fn is_replaced(&self, entry: &Range<usize>) -> Result<bool, Malformed> {
+        let tells = !self.rewritten.regions.is_empty();
+        let is_regions = tells && self.source.name(entry, 1)? == Some(REGIONS);
+        Ok(is_regions || self.source.is_note(entry.clone())?)
     }
 
     fn graph(&self, range: Range<usize>) -> Result<Pieces, OnnxError> {
@@ -269,7 +281,7 @@ impl<'a> Writer<'a> {
             && let Some(carried) = self.carried(node, index)
         {
             self.need(carried.reads.iter().copied(), nodes);
-            return Ok(self.carry(&carried, node, index, &mut nodes.pieces)?);
+            return Ok(self.carry(&carried, at, index, &mut nodes.pieces)?);
         }
         let fault = |fault: Fault| OnnxError::Node {
             name: node.name.clone(),
@@ -277,16 +289,12 @@ impl<'a> Writer<'a> {
             kind: if node.kind.is_empty() { kind(&node.operator) } else { node.kind.clone() },
             fault: format!("it cannot be written: {fault}"),
         };
-        self.emit(node, source, nodes).map_err(fault)
+        self.emit(at, nodes).map_err(fault)
     }
 
-    fn emit(
-        &self,
-        node: &ModelNode,
-        source: Option<usize>,
-        nodes: &mut Nodes,
-    ) -> Result<(), Fault> {
-        let model = &self.rewritten.model;
+    fn emit(&self, at: usize, nodes: &mut Nodes) -> Result<(), Fault> {
+        let (model, source) = (&self.rewritten.model, self.rewritten.sources[at]);
+        let node = &model.body.nodes[at];
         let version = self.source.version.ok_or("the file has no version of operators")?;
         let mut emitted = emit(model, node, version)?;
         while emitted.inputs.last() == Some(&None) {
@@ -302,7 +310,7 @@ impl<'a> Writer<'a> {
             input: emitted.inputs.iter().map(|id| self.name(*id)).collect(),
             output: node.outputs.iter().map(|id| self.name(*id)).collect(),
             attribute: emitted.attributes,
-            metadata_props: origin.into_iter().collect(),
+            metadata_props: origin.into_iter().chain(self.step_note(at)).collect(),
             ..NodeProto::default()
         };
         let mut message = Pieces::default();
@@ -322,9 +330,19 @@ impl<'a> Writer<'a> {
     /// What a node of the source says of where it comes from, or that it does itself.
     fn source_note(&self, index: usize) -> StringStringEntryProto {
         let node = &self.source.nodes[self.source.origins.nodes()[index]].proto;
-        let said = node.metadata_props.iter().find(|note| note.key() == SOURCE);
-        let name = said.map_or(&self.source.model.body.nodes[index].name[..], |note| note.value());
-        StringStringEntryProto { key: Some(SOURCE.to_owned()), value: Some(name.to_owned()) }
+        let name = said(node, SOURCE).unwrap_or(&self.source.model.body.nodes[index].name);
+        entry(SOURCE, name.to_owned())
+    }
+
+    /// What a node says of the step that it is in, or its source does; regions of the file come first.
+    fn step_note(&self, at: usize) -> Option<StringStringEntryProto> {
+        if let Some(stage) = self.rewritten.stages[at] {
+            let before = count(self.source.regions.as_deref());
+            return Some(step_entry(Stage { region: before + stage.region, ..stage }));
+        }
+        let source = self.source.origins.nodes()[self.rewritten.sources[at]?];
+        let step = said(&self.source.nodes[source].proto, STEP)?;
+        Some(entry(STEP, step.to_owned()))
     }
 
     fn name(&self, id: Option<TensorId>) -> String {

@@ -8,7 +8,6 @@ use plimsoll_model::{Model, Origin, TensorId};
 use plimsoll_rewrite::StoredPart;
 use prost::Message;
 
-use super::SOURCE;
 use super::stored::Runs;
 use crate::error::{Malformed, OnnxError};
 use crate::file::OnnxFile;
@@ -16,6 +15,7 @@ use crate::origin::{Origins, Path};
 use crate::proto::tensor_proto::DataLocation;
 use crate::proto::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto};
 use crate::reader::{domain, functions, key};
+use crate::stages::{is_of_stages, regions};
 use crate::wire::{Content, fields, last_bytes};
 use crate::{LIMITS, Wanted, read_within};
 
@@ -33,6 +33,8 @@ pub(super) struct Source<'f> {
     pub(super) lists_weights: bool,
     pub(super) nodes: Vec<FileNode>,
     pub(super) has_external_data: bool,
+    /// What it says of regions, if it was rewritten itself.
+    pub(super) regions: Option<String>,
     names: HashMap<String, TensorId>,
     stored: HashMap<TensorId, StoredAt>,
     /// For every node of the file that calls a function the nodes that it runs.
@@ -76,6 +78,7 @@ impl<'f> Source<'f> {
             lists_weights: proto.ir_version() < 4,
             nodes: Vec::new(),
             has_external_data: graph.is_some_and(has_external_data),
+            regions: regions(bytes)?,
             names: graph_names,
             stored: HashMap::new(),
             calls,
@@ -161,7 +164,7 @@ impl<'f> Source<'f> {
     /// Whether an entry is a note of a plan, which holds no longer.
     pub(super) fn is_note(&self, range: Range<usize>) -> Result<bool, Malformed> {
         let key = self.name(&range, 1)?;
-        Ok(key.is_some_and(|key| key.starts_with(NOTES) && key != SOURCE))
+        Ok(key.is_some_and(|key| key.starts_with(NOTES) && !is_of_stages(key)))
     }
 
     pub(super) fn is_stored(&self, id: TensorId) -> bool {

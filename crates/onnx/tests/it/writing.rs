@@ -10,8 +10,8 @@ use plimsoll_onnx::testing::{
     BOOL, F32, body, encode, graph, import, int, ints, list, model, node, samples, stored, tensor,
     value,
 };
-use plimsoll_onnx::{Written, read};
-use plimsoll_rewrite::{Draft, FitOptions, Goal, Rewritten, fit};
+use plimsoll_onnx::{StagedNode, Stages, Written, read};
+use plimsoll_rewrite::{Draft, FitOptions, Goal, Rewritten, Stage, Way, fit};
 use prost::Message;
 
 fn written(bytes: &Bytes, rewritten: &Rewritten) -> ModelProto {
@@ -407,4 +407,72 @@ fn names_of_bodies_are_not_taken() {
     let after = written(&bytes, &rewritten);
     let first: &NodeProto = &after.graph.as_ref().expect("a graph").node[0];
     assert_eq!((&first.output[0], first.output[0] == "z"), (name, false));
+}
+
+/// The model with a copy of each node in a region of its own.
+fn once_more(source: &Model) -> Rewritten {
+    let mut draft = Draft::new(source);
+    for at in 0..source.body.nodes.len() {
+        let region = draft.begin(Way::Flow { steps: 3 }, &[at]);
+        draft.enter(Some(Stage { region, step: at as u64 }));
+        draft.keep(at);
+        draft.enter(None);
+    }
+    draft.finish()
+}
+
+#[test]
+fn a_file_says_in_which_step_of_which_region_its_nodes_are() {
+    let bytes = encode(&product(17));
+    assert_eq!(Stages::read(&bytes.clone().into()), None);
+    let once = bytes_of(&bytes, &once_more(&read(bytes.clone()).expect("a model")));
+    let staged = |region, step, source: &str| StagedNode {
+        stage: Some(Stage { region, step }),
+        source: Some(source.to_owned()),
+    };
+    let told = Stages::read(&once.clone().into()).expect("it was rewritten");
+    assert_eq!(told.regions, [Way::Flow { steps: 3 }; 2]);
+    assert_eq!(told.nodes["mm"], staged(0, 0, "mm"));
+    assert_eq!(told.nodes["relu"], staged(1, 1, "relu"));
+    // Rewritten again, regions of the file come first; nodes that are kept stay where they were.
+    let again = read(once.clone()).expect("a model");
+    assert_eq!(bytes_of(&once, &Rewritten::unchanged(again.clone())), once);
+    let mut draft = Draft::new(&again);
+    let region = draft.begin(Way::Parts { parts: 2 }, &[1]);
+    draft.keep(0);
+    draft.enter(Some(Stage { region, step: 1 }));
+    draft.keep(1);
+    let twice = bytes_of(&once, &draft.finish());
+    let told = Stages::read(&twice.into()).expect("it was rewritten");
+    let flow = Way::Flow { steps: 3 };
+    assert_eq!(told.regions, [flow, flow, Way::Parts { parts: 2 }]);
+    assert_eq!(told.nodes["mm"], staged(0, 0, "mm"));
+    assert_eq!(told.nodes["relu"], staged(2, 1, "relu"));
+}
+
+#[test]
+fn what_is_no_region_or_step_says_nothing() {
+    let with = |regions: &str, step: &str| {
+        let entry = |key: &str, value: &str| StringStringEntryProto {
+            key: Some(key.to_owned()),
+            value: Some(value.to_owned()),
+        };
+        let mut model = product(17);
+        model.metadata_props.push(entry("plimsoll.regions", regions));
+        let node = &mut model.graph.as_mut().expect("a graph").node[0];
+        node.metadata_props.push(entry("plimsoll.step", step));
+        Stages::read(&encode(&model).into())
+    };
+    for regions in ["", "flow", "flow x", "again 2", "swim 3", "flow 3,parts 2", "flow -1"] {
+        assert_eq!(with(regions, "0 0"), None, "{regions}");
+    }
+    for step in ["", "0", "1 0", "0 x", "-1 0", "0 0 0"] {
+        let told = with("again", step).expect("there is a region");
+        assert_eq!(told.nodes["mm"].stage, None, "{step}");
+    }
+    let told = with("again, windows, channels 2, parts 3, flow 4", "4 7").expect("regions");
+    assert_eq!(
+        (told.regions.len(), told.nodes["mm"].stage),
+        (5, Some(Stage { region: 4, step: 7 }))
+    );
 }

@@ -9,11 +9,13 @@ mod first_fit;
 mod hinted;
 mod largest_first;
 mod order;
+pub(crate) mod two_ends;
 
 use std::fmt;
 
 pub use order::Order;
 
+use crate::outward;
 use crate::problem::{BufferId, Problem};
 use crate::solution::Solution;
 use crate::sweep::Sweep;
@@ -31,6 +33,12 @@ pub enum Algorithm {
     FirstFit(Order),
     /// In that order, each in the hole that it fills best.
     BestFit(Order),
+    /// Where at most two are alive at a time, each at the bottom or at the top; not one of the rules that
+    /// [`Algorithm::all`] lists, but tried behind the first of them.
+    TwoEnds,
+    /// An allocator from the peak outwards in both directions of time, which goes back where a buffer finds no hole; not
+    /// one of the rules that [`Algorithm::all`] lists. By size where something is fixed or kept apart.
+    Outward,
     /// First fit again and again, those that end above the bound first, for as much work as the
     /// effort allows; not one of the rules that [`Algorithm::all`] lists.
     Reordering,
@@ -45,7 +53,7 @@ pub enum Algorithm {
 /// What a rule made of a problem.
 #[derive(Clone, Debug)]
 pub(crate) struct Packing {
-    /// Nothing if the arena would not have been as small as was wanted.
+    /// Nothing if the arena would not have been as small as was wanted, or there was too much to look at.
     pub(crate) solution: Option<Solution>,
     pub(crate) work: u64,
 }
@@ -93,6 +101,8 @@ impl Algorithm {
             Algorithm::LargestFirst => "largest first, lowest free offset".to_owned(),
             Algorithm::FirstFit(order) => format!("{}, lowest free offset", order.about()),
             Algorithm::BestFit(order) => format!("{}, tightest free hole", order.about()),
+            Algorithm::TwoEnds => "largest first, or two at a time at both ends".to_owned(),
+            Algorithm::Outward => "allocated from the peak outwards, both ways in time".to_owned(),
             Algorithm::Reordering => {
                 "first fit again and again, those above the bound first".to_owned()
             }
@@ -103,13 +113,20 @@ impl Algorithm {
         }
     }
 
-    /// Packs the problem; stops where the arena is not below `below` any more.
-    pub(crate) fn pack(self, problem: &Problem, sweep: &Sweep, below: u64) -> Packing {
-        let task = Task { problem, sweep, below };
+    /// Packs the problem, unless that is of no use or takes too long.
+    pub(crate) fn pack(self, problem: &Problem, sweep: &Sweep, limits: Limits) -> Packing {
+        let task = Task { problem, sweep, limits };
         match self {
+            Algorithm::Outward if outward::applies(problem) => {
+                let packed = outward::outward(problem, sweep, sweep.peak().0);
+                let fits = packed.solution.arena_bytes(problem) < limits.below;
+                Packing { solution: fits.then_some(packed.solution), work: packed.work }
+            }
             Algorithm::Hinted => hinted::pack(task),
-            // The last three begin here; what they do from there on is not for a rule to do.
+            // The others begin here; what they do from there on is not for a rule to do.
             Algorithm::LargestFirst
+            | Algorithm::TwoEnds
+            | Algorithm::Outward
             | Algorithm::Reordering
             | Algorithm::Repair
             | Algorithm::Search => largest_first::pack(task),
@@ -126,6 +143,8 @@ impl fmt::Display for Algorithm {
             Algorithm::LargestFirst => write!(f, "largest-first"),
             Algorithm::FirstFit(order) => write!(f, "first-fit/{}", order.name()),
             Algorithm::BestFit(order) => write!(f, "best-fit/{}", order.name()),
+            Algorithm::TwoEnds => write!(f, "two-ends"),
+            Algorithm::Outward => write!(f, "outward"),
             Algorithm::Reordering => write!(f, "reordering"),
             Algorithm::Repair => write!(f, "repair"),
             Algorithm::Search => write!(f, "search"),
@@ -139,7 +158,7 @@ pub(crate) fn first_fit_in(
     sweep: &Sweep,
     order: &[BufferId],
 ) -> (Solution, u64) {
-    let task = Task { problem, sweep, below: u64::MAX };
+    let task = Task { problem, sweep, limits: Limits::none() };
     let Packing { solution, work } = place_in_order(task, order, |timeline, id| {
         timeline.lowest_fit(id, problem.buffer(id).align, 0)
     });
@@ -151,14 +170,29 @@ pub(crate) fn first_fit_in(
 struct Task<'a> {
     problem: &'a Problem,
     sweep: &'a Sweep,
+    limits: Limits,
+}
+
+/// When to stop.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
     /// Only an arena below this is of any use.
-    below: u64,
+    pub(crate) below: u64,
+    /// The most spans to look at.
+    pub(crate) work: u64,
+}
+
+impl Limits {
+    /// Every arena is of use, however long it takes.
+    pub(crate) fn none() -> Self {
+        Limits { below: u64::MAX, work: u64::MAX }
+    }
 }
 
 /// Places what is fixed, then all others in `order`, each where `choose` says, until the arena is too
-/// large to be of any use.
+/// large to be of any use or there was too much to look at.
 fn place_in_order(
-    Task { problem, sweep, below }: Task<'_>,
+    Task { problem, sweep, limits: Limits { below, work } }: Task<'_>,
     order: &[BufferId],
     mut choose: impl FnMut(&mut Timeline<'_>, BufferId) -> u64,
 ) -> Packing {
@@ -175,7 +209,7 @@ fn place_in_order(
             let offset = choose(&mut timeline, *id);
             timeline.place(*id, offset);
             offsets[id.index()] = offset;
-            if offset + problem.buffer(*id).size >= below {
+            if offset + problem.buffer(*id).size >= below || timeline.work() > work {
                 return Packing { solution: None, work: timeline.work() };
             }
         }

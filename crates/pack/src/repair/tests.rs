@@ -1,7 +1,7 @@
 //! Repair against the oracles, on random problems and on bands.
 
 use super::*;
-use crate::algorithm::Algorithm;
+use crate::algorithm::{Algorithm, Limits};
 use crate::bound::bound;
 use crate::check::check;
 use crate::solve::{Options, solve};
@@ -14,7 +14,7 @@ fn repaired(problem: &Problem, given: &Solution, goal: u64, work: u64) -> Repair
 }
 
 fn largest_first(problem: &Problem) -> Solution {
-    let packing = Algorithm::LargestFirst.pack(problem, &Sweep::new(problem), u64::MAX);
+    let packing = Algorithm::LargestFirst.pack(problem, &Sweep::new(problem), Limits::none());
     packing.solution.expect("there is no limit")
 }
 

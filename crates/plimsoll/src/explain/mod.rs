@@ -2,16 +2,18 @@
 //!
 //! [`peaks`] finds the moments at which most bytes are in use, [`account`] says of every byte of
 //! every bank what it is at such a moment, and [`alive`](alive()) why each value that is there has to
-//! be. All three look at the plan and at the program's declarations, and change nothing.
+//! be. [`group_peaks`] does the first for steps that belong together. All look at the plan and at the program's declarations, and change nothing.
 
 mod account;
 mod alive;
 mod peaks;
+mod stages;
 
 pub use account::{Account, Piece, What, account};
 pub use alive::{Alive, Why, alive};
 pub use peaks::{Peak, peaks};
 use plimsoll_pack::Span;
+pub use stages::{GroupPeak, Stage, group_peaks, step_loads};
 
 use crate::plan::{Buffer, Plan};
 use crate::point::Point;
@@ -19,7 +21,7 @@ use crate::program::Program;
 use crate::{StepId, ValueId};
 
 /// The bytes of a buffer that are in use at a moment, counted from its start; `None` if none are.
-fn window(buffer: &Buffer, point: Point) -> Option<Span> {
+pub(crate) fn window(buffer: &Buffer, point: Point) -> Option<Span> {
     let now = point.0.cast_signed();
     let packed = buffer.packed();
     let here = packed.pieces().find(|piece| piece.life.start <= now && now < piece.life.end);

@@ -15,6 +15,10 @@
 //! like anything else. What is written for several steps, kept from run to run, changed in place or touched by a
 //! branch or a loop never leaves in between.
 //!
+//! A step that [only moves bytes](Program::only_moves) and has no room in the fast memory works in the slow one, on
+//! what waits there: an output that is put together of more pieces than there is room for. What it reads and writes
+//! is moved too.
+//!
 //! Cost: choosing is a few passes over the steps for every value that leaves ([`choose`]), then a plan; where what
 //! was chosen does not pack into the fast memory, both are done again with less room.
 
@@ -27,7 +31,7 @@ use thiserror::Error;
 
 use self::choose::{Chosen, choose};
 use self::program::Writing;
-use self::uses::{Used, choices, used};
+use self::uses::{Used, can_stream, choices, streamable, used};
 use crate::assignment::{SharedError, assignments};
 use crate::declared::DeclaredProgram;
 use crate::error::PlanError;
@@ -70,13 +74,16 @@ pub struct Moved {
     pub out: u64,
     /// How many copies back.
     pub back: u64,
+    /// Bytes that steps read and write in the slow memory.
+    #[serde(default)]
+    pub streamed_bytes: u64,
 }
 
 impl Moved {
-    /// Both ways.
+    /// All of them.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.out_bytes + self.back_bytes
+        self.out_bytes + self.back_bytes + self.streamed_bytes
     }
 }
 
@@ -89,6 +96,8 @@ pub struct Spilled {
     pub plan: VerifiedPlan,
     /// What leaves when.
     pub leaves: Vec<Leave>,
+    /// The steps that work in the slow memory.
+    pub streamed: Vec<StepId>,
     /// What is copied.
     pub moved: Moved,
     /// Whether no other choice for this order moves less, as far as bytes in use are concerned.
@@ -123,6 +132,12 @@ pub enum SpillError {
         /// Behind which step.
         step: StepId,
     },
+    /// A step is said to work in the slow memory, and cannot.
+    #[error("{step} cannot work in the slow memory")]
+    BadStream {
+        /// Which.
+        step: StepId,
+    },
     /// The program is not right.
     #[error(transparent)]
     Program(ProgramError),
@@ -148,15 +163,16 @@ pub fn spill(
 ) -> Result<Spilled, SpillError> {
     let mut room = banks.capacity;
     for _ in 0..TRIES {
-        let (leaves, proven) = chosen(program, options, banks, room)?;
-        let (program, moved) = with_copies(program, options, banks, &leaves)?;
+        let Choice { leaves, streamed, proven } = chosen(program, options, banks, room)?;
+        let (program, moved) = with_copies(program, options, banks, &leaves, &streamed)?;
         let options = planning(options, banks);
         let mut plan = unverified_plan(&program, &options, pulse)?;
         let bytes = plan.banks[0].bytes;
         if bytes <= banks.capacity {
             plan.banks[0].capacity = Some(banks.capacity);
             let proven = proven && room == banks.capacity;
-            return Ok(Spilled { plan: verified(&program, plan)?, program, leaves, moved, proven });
+            let plan = verified(&program, plan)?;
+            return Ok(Spilled { program, plan, leaves, streamed, moved, proven });
         }
         room = room.saturating_sub((bytes - banks.capacity).max(banks.capacity / 64));
     }
@@ -171,13 +187,21 @@ fn planning(options: &Options, banks: &SpillBanks) -> Options {
     options
 }
 
+/// What was chosen.
+struct Choice {
+    leaves: Vec<Leave>,
+    streamed: Vec<StepId>,
+    /// Whether no other choice moves less.
+    proven: bool,
+}
+
 /// What leaves when, if there is so much room.
 fn chosen(
     program: &dyn Program,
     options: &Options,
     banks: &SpillBanks,
     room: u64,
-) -> Result<(Vec<Leave>, bool), SpillError> {
+) -> Result<Choice, SpillError> {
     if program.execution() != Execution::InOrder {
         return Err(SpillError::NotInOrder);
     }
@@ -185,8 +209,10 @@ fn chosen(
         validate(program, options.schedule.as_deref(), &mut ValidationMemory::default())
             .map_err(SpillError::Program)?;
     let assignments = assignments(&validated, options).map_err(SpillError::Shared)?;
-    let used = used(&validated, &assignments, options);
-    let (choices, whose) = choices(&validated, &used, room);
+    let whole = used(&validated, &assignments, options, &[]);
+    let streamed = streamable(&validated, &whole, room);
+    let used = used(&validated, &assignments, options, &streamed);
+    let (choices, owners) = choices(&validated, &used, room);
     let Chosen { leaves, proven, .. } = choose(&choices).map_err(|at| {
         if choices.base[at] <= banks.capacity {
             return SpillError::NotPacked;
@@ -197,12 +223,17 @@ fn chosen(
             capacity: banks.capacity,
         }
     })?;
-    let leaves =
-        whose.iter().zip(leaves).filter(|(_, leaves)| *leaves).map(|((index, which), _)| {
-            let one = &used[*index];
-            Leave { value: one.root, after: validated.schedule[one.at[*which]] }
-        });
-    Ok((leaves.collect(), proven))
+    let leave = |one: &Used, which: usize| Leave {
+        value: one.root,
+        after: validated.schedule[one.at[which]],
+    };
+    let free = owners.iter().zip(leaves).filter(|(_, leaves)| *leaves);
+    let free = free.map(|((index, which), _)| leave(&used[*index], *which));
+    let musts = used
+        .iter()
+        .flat_map(|one| one.must_leave().into_iter().map(move |which| leave(one, which)));
+    let leaves = free.chain(musts).collect();
+    Ok(Choice { leaves, streamed, proven })
 }
 
 /// The program in which these values leave, and what is copied: what a plan with copies is verified against.
@@ -211,12 +242,19 @@ pub fn with_copies(
     options: &Options,
     banks: &SpillBanks,
     leaves: &[Leave],
+    streamed: &[StepId],
 ) -> Result<(DeclaredProgram, Moved), SpillError> {
     let validated =
         validate(program, options.schedule.as_deref(), &mut ValidationMemory::default())
             .map_err(SpillError::Program)?;
     let assignments = assignments(&validated, options).map_err(SpillError::Shared)?;
-    let used = used(&validated, &assignments, options);
+    let whole = used(&validated, &assignments, options, &[]);
+    for step in streamed {
+        if step.index() >= validated.steps() || !can_stream(&validated, &whole, *step) {
+            return Err(SpillError::BadStream { step: *step });
+        }
+    }
+    let used = used(&validated, &assignments, options, streamed);
     for Leave { value, after } in leaves {
         let position = validated.position.get(after.index());
         let can = |one: &Used| position.is_some_and(|at| one.can_leave_behind(*at));
@@ -224,5 +262,15 @@ pub fn with_copies(
             return Err(SpillError::BadLeave { value: *value, step: *after });
         }
     }
-    Ok(Writing::new(&validated, &used, banks).write(leaves))
+    // What a streamed step reads has left before it.
+    for one in used.iter().filter(|one| !one.is_given) {
+        let left = leaves.iter().filter(|leave| leave.value == one.root);
+        let first = left.map(|leave| validated.position[leave.after.index()]).min();
+        for at in &one.streamed {
+            if first.is_none_or(|first| first >= *at) {
+                return Err(SpillError::BadStream { step: validated.schedule[*at] });
+            }
+        }
+    }
+    Ok(Writing::new(&validated, &used, banks).write(leaves, streamed))
 }

@@ -65,8 +65,12 @@ impl<'a, 'p> Writing<'a, 'p> {
         Writing { validated, used, banks, index, at, program, parts: BTreeMap::new(), moved }
     }
 
-    /// The program in which roots leave.
-    pub(super) fn write(mut self, leaves: &[Leave]) -> (DeclaredProgram, Moved) {
+    /// The program in which roots leave, and some steps work in the slow memory.
+    pub(super) fn write(
+        mut self,
+        leaves: &[Leave],
+        streamed: &[StepId],
+    ) -> (DeclaredProgram, Moved) {
         let mut by_step: Vec<Vec<usize>> = vec![Vec::new(); self.validated.steps()];
         let mut starts: Vec<Vec<usize>> = by_step.clone();
         for (index, one) in self.used.iter().enumerate() {
@@ -88,7 +92,11 @@ impl<'a, 'p> Writing<'a, 'p> {
             for index in before {
                 self.copy_out(index);
             }
-            self.step(step);
+            if streamed.contains(&step) {
+                self.stream(step);
+            } else {
+                self.step(step);
+            }
             for index in behind {
                 self.copy_out(index);
             }
@@ -168,6 +176,23 @@ impl<'a, 'p> Writing<'a, 'p> {
             name: program.step_name(step).into_owned(),
             ..DeclaredStep::default()
         });
+    }
+
+    /// A step that works in the slow memory, on what waits there.
+    fn stream(&mut self, step: StepId) {
+        let program = self.validated.program;
+        let mut accesses: Vec<Access> = program.accesses(step).into_owned();
+        for access in &mut accesses {
+            let Some(index) = self.index[access.value.index()] else { continue };
+            let bytes = self.validated.values[access.value.index()].bytes;
+            self.moved.streamed_bytes += access.bytes.map_or(bytes, |span| span.hi - span.lo);
+            if let Some(root) = self.at[index].slow {
+                access.value = self.part(access.value, root);
+            }
+        }
+        let name = program.step_name(step).into_owned();
+        let step = DeclaredStep { accesses, only_moves: true, name, ..DeclaredStep::default() };
+        self.program.steps.push(step);
     }
 
     /// A value of the program as it is there now.

@@ -2,6 +2,9 @@
 //!
 //! Bytes are moved by roots: a root with all views of it. A step has to have there whatever it touches, with its
 //! scratch memory. An output that can take over an operand which is not needed any more counts once.
+//!
+//! A step that only moves bytes can be *streamed*: it reads what waits in the slow memory, and writes there. What it
+//! reads has left by then, and what it makes is like something given from that step on.
 
 use crate::assignment::Assignment;
 use crate::ids::{StepId, ValueId};
@@ -23,17 +26,20 @@ pub(super) struct Used {
     pub(super) at: Vec<usize>,
     /// The first of these behind which it does not change, and can leave; beyond the last if it cannot.
     pub(super) settled: usize,
-    /// Whether it comes from outside, and waits in the slow memory from the start.
+    /// Whether it comes from outside, and waits in the slow memory from the start, or from a streamed step.
     pub(super) is_given: bool,
+    /// The positions of the streamed steps that read it in the slow memory.
+    pub(super) streamed: Vec<usize>,
     /// Whether it has to be there at the end.
     is_output: bool,
 }
 
-/// All roots that have a place and are touched.
+/// All roots that have a place and are touched, where some steps are streamed.
 pub(super) fn used(
     validated: &ValidatedProgram<'_>,
     assignments: &[Assignment],
     options: &Options,
+    streamed: &[StepId],
 ) -> Vec<Used> {
     let mut by_root: Vec<Option<Used>> = vec![None; validated.values.len()];
     for (root, info) in validated.values.iter().enumerate() {
@@ -48,13 +54,22 @@ pub(super) fn used(
                 at: Vec::new(),
                 settled: 0,
                 is_given: info.role != Role::Temporary,
+                streamed: Vec::new(),
                 is_output: info.output,
             });
         }
     }
+    let mut made_slow: Vec<ValueId> = Vec::new();
     for touch in &validated.accesses {
         let at = validated.position[touch.step.index()];
         let Some(used) = of(validated, &mut by_root, touch.value) else { continue };
+        if streamed.contains(&touch.step) {
+            match touch.kind {
+                AccessKind::Read => used.streamed.push(at),
+                AccessKind::Write => made_slow.push(used.root),
+            }
+            continue;
+        }
         if used.at.last() != Some(&at) {
             used.at.push(at);
         }
@@ -85,12 +100,47 @@ pub(super) fn used(
             }
         }
     }
+    for root in &made_slow {
+        if let Some(used) = &mut by_root[root.index()] {
+            used.is_given = true;
+        }
+    }
     let mut used: Vec<Used> = by_root.into_iter().flatten().collect();
-    used.retain(|used| !used.at.is_empty() && used.size > 0);
+    used.retain(|used| (!used.at.is_empty() || made_slow.contains(&used.root)) && used.size > 0);
     for used in &mut used {
         used.is_given &= used.settled != usize::MAX;
+        used.streamed.dedup();
     }
     used
+}
+
+/// The steps that only move bytes, have no room for what they touch, and can work in the slow memory instead.
+pub(super) fn streamable(
+    validated: &ValidatedProgram<'_>,
+    used: &[Used],
+    room: u64,
+) -> Vec<StepId> {
+    let base = alone(validated, used);
+    let steps = validated.schedule.iter().enumerate();
+    let steps = steps.filter(|(at, step)| base[*at] > room && can_stream(validated, used, **step));
+    steps.map(|(_, step)| *step).collect()
+}
+
+/// Whether a step can work in the slow memory: nobody else writes what it makes, and what it reads can have left.
+pub(super) fn can_stream(validated: &ValidatedProgram<'_>, used: &[Used], step: StepId) -> bool {
+    let at = validated.position[step.index()];
+    let is_bare = validated.scratch[step.index()].is_none()
+        && validated.program.block(step).is_none()
+        && validated.program.only_moves(step);
+    let fits = |value: ValueId, kind: AccessKind| {
+        let root = validated.roots[value.index()].root;
+        let Some(one) = used.iter().find(|one| one.root == root) else { return true };
+        match kind {
+            AccessKind::Read => one.is_given || one.last_before(at).is_some(),
+            AccessKind::Write => one.settled == 0 && one.at.first() == Some(&at) && !one.is_given,
+        }
+    };
+    is_bare && validated.touches_of(step).iter().all(|touch| fits(touch.value, touch.kind))
 }
 
 fn of<'u>(
@@ -122,6 +172,23 @@ impl Used {
     fn can_leave(&self, index: usize) -> bool {
         index >= self.settled
     }
+
+    /// Its last use in the fast memory before a position, if it can leave behind that.
+    pub(super) fn last_before(&self, position: usize) -> Option<usize> {
+        let index = self.at.partition_point(|at| *at < position).checked_sub(1)?;
+        self.can_leave(index).then_some(index)
+    }
+
+    /// Behind which of its uses it has to leave, since a streamed step reads it then.
+    pub(super) fn must_leave(&self) -> Vec<usize> {
+        if self.is_given {
+            return Vec::new();
+        }
+        let mut musts: Vec<usize> =
+            self.streamed.iter().filter_map(|at| self.last_before(*at)).collect();
+        musts.dedup();
+        musts
+    }
 }
 
 /// What can be chosen, and by gap which root it is of and behind which of its uses.
@@ -134,16 +201,17 @@ pub(super) fn choices(
     let mut choices =
         Choices { capacity, base: alone(validated, used), gaps: Vec::new(), values: used.len() };
     let mut whose = Vec::new();
-    for (index, one) in used.iter().enumerate() {
+    for (index, one) in used.iter().enumerate().filter(|(_, one)| !one.at.is_empty()) {
+        let musts = one.must_leave();
         let ends = one.at[1..].iter().copied().chain(one.is_output.then_some(steps));
         for (which, (from, to)) in one.at.iter().zip(ends).enumerate() {
             let from = from + 1;
-            if from >= to {
+            if from >= to || musts.contains(&which) {
                 continue;
             }
             if one.can_leave(which) {
                 let back = if which + 1 < one.at.len() { one.bytes } else { 0 };
-                let out = if one.is_given { 0 } else { one.bytes };
+                let out = if one.is_given || !musts.is_empty() { 0 } else { one.bytes };
                 choices.gaps.push(Gap { value: index, from, to, size: one.size, back, out });
                 whose.push((index, which));
             } else {

@@ -127,9 +127,75 @@ fn what_cannot_leave_is_an_error() {
     let (program, options) = (waiting(), Options::default());
     for (value, after) in [(9, 0), (0, 9), (0, 1), (1, 0)] {
         let leaves = [Leave { value: ValueId(value), after: StepId(after) }];
-        let found = with_copies(&program, &options, &banks(110), &leaves);
+        let found = with_copies(&program, &options, &banks(110), &leaves, &[]);
         assert!(matches!(found, Err(SpillError::BadLeave { .. })), "{leaves:?}");
     }
+}
+
+/// Three pieces of 40 bytes are made one after the other, and put together to an output.
+fn joining() -> DeclaredProgram {
+    let mut program = DeclaredProgram::default();
+    let pieces = [(); 3].map(|()| program.temporary(40));
+    let y = program.output(120);
+    for piece in pieces {
+        program.step(&[], &[piece]);
+    }
+    let join = program.step(&pieces, &[y]);
+    program.steps[join.index()].only_moves = true;
+    program
+}
+
+#[test]
+fn what_is_put_together_of_more_than_there_is_room_for_is_put_together_in_the_slow_memory() {
+    let (program, found) = (joining(), spilled(&joining(), 50).unwrap());
+    let moved = found.moved;
+    assert_eq!((moved.out_bytes, moved.back_bytes, moved.streamed_bytes), (120, 0, 240));
+    assert_eq!((moved.bytes(), &found.streamed[..]), (360, &[StepId(3)][..]));
+    let names: Vec<&str> = found.program.steps.iter().map(|step| &step.name[..]).collect();
+    assert_eq!(names, ["s0", "v0.out", "s1", "v1.out", "s2", "v2.out", "s3"]);
+    assert_eq!([0, 1].map(|bank| found.plan.banks[bank].bytes), [40, 240]);
+    assert_eq!(found.program.banks[3].as_deref(), Some("slow"));
+    let options = Options::default().with_align(1);
+    let again = with_copies(&program, &options, &banks(50), &found.leaves, &found.streamed);
+    let again = again.unwrap().0;
+    assert_eq!(again.steps.len(), 7);
+    assert_eq!(violations(&again, &found.plan), []);
+}
+
+#[test]
+fn what_has_room_is_put_together_in_the_fast_memory() {
+    let found = spilled(&joining(), 240).unwrap();
+    assert_eq!((found.moved.bytes(), found.streamed.len()), (0, 0));
+}
+
+#[test]
+fn what_was_put_together_in_the_slow_memory_is_brought_back() {
+    let mut program = joining();
+    let (x, y) = (program.temporary(10), program.output(20));
+    program.values[3].output = false;
+    program.step(&[ValueId(0)], &[x]);
+    program.step(&[ValueId(3), x], &[y]);
+    let found = spilled(&program, 150).unwrap();
+    let moved = found.moved;
+    // The first piece is read again behind the step that joins: it comes back too.
+    assert_eq!((moved.out_bytes, moved.back_bytes, moved.streamed_bytes), (120, 160, 240));
+}
+
+#[test]
+fn a_step_that_computes_cannot_work_in_the_slow_memory() {
+    let options = Options::default().with_align(1);
+    let mut program = joining();
+    program.steps[3].only_moves = false;
+    assert!(matches!(spilled(&program, 50), Err(SpillError::NoRoom { bytes: 240, .. })));
+    let leaves = [0, 1, 2].map(|at| Leave { value: ValueId(at), after: StepId(at) });
+    for (streamed, left) in [(0, 3), (3, 3), (9, 3)] {
+        let found =
+            with_copies(&program, &options, &banks(50), &leaves[..left], &[StepId(streamed)]);
+        assert!(matches!(found, Err(SpillError::BadStream { .. })), "{streamed}");
+    }
+    // What it reads has to have left.
+    let found = with_copies(&joining(), &options, &banks(50), &leaves[..2], &[StepId(3)]);
+    assert!(matches!(found, Err(SpillError::BadStream { step: StepId(3) })));
 }
 
 /// A random program: every step makes one value of a few earlier ones.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::text::sums;
 use super::{ExplainReport, RUNNERS_UP, words};
+use crate::regions::Regions;
 use crate::words as shared_words;
 
 /// What such an object says of itself.
@@ -35,7 +36,7 @@ impl ExplainReport<'_> {
         let program = self.settled.program();
         let plan = &self.settled.plan;
         let peaks = peaks(plan, 1 + RUNNERS_UP);
-        let told = Telling { program: &program, settled: self.settled };
+        let told = Telling { program: &program, settled: self.settled, regions: self.regions };
         let mut object = json!({
             "format": EXPLAIN_FORMAT,
             "arena_bytes": self.settled.arena_bytes(),
@@ -51,6 +52,9 @@ impl ExplainReport<'_> {
         });
         if let Some(what) = self.optimal_for() {
             object["optimal_for"] = json!(what.key());
+        }
+        if let Some(regions) = self.regions {
+            object["regions"] = regions.json(plan);
         }
         if let Some((budget, fit)) = &self.fit {
             object["budget"] = self.fit(*budget, fit);
@@ -148,6 +152,7 @@ impl ExplainReport<'_> {
 struct Telling<'a> {
     program: &'a ScheduledGraph<'a>,
     settled: &'a PlannedGraph,
+    regions: Option<&'a Regions>,
 }
 
 impl Telling<'_> {
@@ -159,13 +164,17 @@ impl Telling<'_> {
             sums_told[key] = json!(bytes);
         }
         let alive = alive(self.program, plan, &account);
-        json!({
+        let mut row = json!({
             "point": peak.point.0,
             "step": peak.step.map(|step| self.step(step)),
             "bytes": peak.bytes,
             "account": sums_told,
             "alive": alive.iter().map(|alive| self.alive(alive)).collect::<Vec<_>>(),
-        })
+        });
+        if let (Some(regions), Some(step)) = (self.regions, peak.step) {
+            regions.mark(&mut row, step);
+        }
+        row
     }
 
     fn alive(&self, alive: &Alive) -> Value {
@@ -186,6 +195,9 @@ impl Telling<'_> {
             row["waits_for"] = json!(self.step(last));
             row["next_read_by"] = json!(self.step(next));
             row["steps"] = json!(steps);
+        }
+        if let (Some(regions), Some(step)) = (self.regions, alive.made_by) {
+            regions.mark(&mut row, step);
         }
         if let Some(before) = alive.in_place_of {
             row["in_place_of"] = json!(self.value(before));

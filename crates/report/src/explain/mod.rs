@@ -10,6 +10,7 @@ use plimsoll_graph::advise::{Advice, Fit, Variant};
 
 use crate::optimal::OptimalFor;
 use crate::origin::Origin;
+use crate::regions::Regions;
 
 /// A plan, and what is said of it.
 pub struct ExplainReport<'a> {
@@ -17,6 +18,8 @@ pub struct ExplainReport<'a> {
     pub source: &'a Origin,
     /// The plan, and how it was made.
     pub settled: &'a PlannedGraph,
+    /// What a rewritten model says of its steps.
+    pub regions: Option<&'a Regions>,
     /// The model at other dims.
     pub variants: &'a [Variant],
     /// What would lower the arena.

@@ -10,6 +10,7 @@ use plimsoll_graph::advise::{Action, Cost, Fit, Reached, Refusal};
 use super::{ExplainReport, RUNNERS_UP, words};
 use crate::moment::Story;
 use crate::plan::write_title;
+use crate::regions::Regions;
 use crate::size;
 use crate::words::{bold, counted, plain};
 
@@ -39,10 +40,18 @@ impl ExplainReport<'_> {
             return self.write_fit(out);
         };
         line(out, "peak", &format!("{} {}", size::long(peak.bytes), story.when(peak)))?;
+        let place = |regions: &Regions| regions.place(peak.step?);
+        if let Some(place) = self.regions.and_then(place) {
+            line(out, "", &place)?;
+        }
         let account = account(&program, plan, peak.point);
-        write_alive(out, story, &alive(&program, plan, &account))?;
+        write_alive(out, story, &alive(&program, plan, &account), self.regions)?;
         write_account(out, &account, self.settled.arena_bytes() + self.settled.spilled_bytes())?;
         write_runners_up(out, story, others)?;
+        if let Some(regions) = self.regions {
+            title(out, "Regions of the rewritten model")?;
+            regions.write_text(out, plan)?;
+        }
         self.write_fit(out)?;
         self.write_advice(out)?;
         if self.stopped {
@@ -169,22 +178,43 @@ fn write_runners_up(out: &mut dyn Write, story: Story<'_>, others: &[Peak]) -> i
 }
 
 /// Writes what is there at a moment, and why.
-fn write_alive(out: &mut dyn Write, story: Story<'_>, alive: &[Alive]) -> io::Result<()> {
+fn write_alive(
+    out: &mut dyn Write,
+    story: Story<'_>,
+    alive: &[Alive],
+    regions: Option<&Regions>,
+) -> io::Result<()> {
     title(out, "Live at the peak")?;
-    let shown = if alive.len() > MOST_ALIVE { MOST_ALIVE - 1 } else { alive.len() };
-    let (shown, rest) = alive.split_at(shown);
-    for alive in shown {
-        let by = alive.made_by.map(|step| format!("made by {}", story.step(step)));
-        let by = by.unwrap_or("from outside".to_owned());
-        writeln!(out, "{:>12}  {}", alive.bytes, story.value(alive.value))?;
-        writeln!(out, "{:14}{by}; {}", "", story.why(alive))?;
-        if let Some(sharing) = story.sharing(alive) {
-            writeln!(out, "{:14}{sharing}", "")?;
+    let apart = || alive.iter().map(|one| vec![one]).collect();
+    let groups: Vec<Vec<&Alive>> = regions.map_or_else(apart, |regions| regions.together(alive));
+    let shown = if groups.len() > MOST_ALIVE { MOST_ALIVE - 1 } else { groups.len() };
+    let (shown, rest) = groups.split_at(shown);
+    for group in shown {
+        match (&group[..], regions) {
+            ([one], _) => write_value(out, story, one)?,
+            (group, Some(regions)) => {
+                let bytes: u64 = group.iter().map(|one| one.bytes).sum();
+                let (what, when) = regions.pieces(group);
+                writeln!(out, "{bytes:>12}  {what}\n{:14}{when}", "")?;
+            }
+            (_, None) => {}
         }
     }
     if !rest.is_empty() {
-        let bytes: u64 = rest.iter().map(|alive| alive.bytes).sum();
-        writeln!(out, "{bytes:>12}  in {} more", counted(rest.len(), "value"))?;
+        let rest = || rest.iter().flatten();
+        let bytes: u64 = rest().map(|alive| alive.bytes).sum();
+        writeln!(out, "{bytes:>12}  in {} more", counted(rest().count(), "value"))?;
+    }
+    Ok(())
+}
+
+fn write_value(out: &mut dyn Write, story: Story<'_>, alive: &Alive) -> io::Result<()> {
+    let by = alive.made_by.map(|step| format!("made by {}", story.step(step)));
+    let by = by.unwrap_or("from outside".to_owned());
+    writeln!(out, "{:>12}  {}", alive.bytes, story.value(alive.value))?;
+    writeln!(out, "{:14}{by}; {}", "", story.why(alive))?;
+    if let Some(sharing) = story.sharing(alive) {
+        writeln!(out, "{:14}{sharing}", "")?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::{FrontierPoint, FrontierReport, Wanted};
+use super::{FrontierPoint, FrontierReport, Region, Wanted};
 use crate::words::write_json;
 
 /// What such an object says of itself.
@@ -41,10 +41,7 @@ impl FrontierReport<'_> {
     }
 
     fn point(&self, point: &FrontierPoint) -> Value {
-        let regions = point
-            .regions
-            .iter()
-            .map(|region| json!({ "way": region.way, "how": region.words, "nodes": region.nodes }));
+        let regions = point.regions.iter().map(region);
         let tensors = point.peak_tensors.iter();
         let tensors = tensors.map(|(name, bytes)| json!({ "name": name, "bytes": bytes }));
         json!({
@@ -56,4 +53,19 @@ impl FrontierReport<'_> {
             "peak": { "node": point.peak_node, "tensors": tensors.collect::<Vec<_>>() },
         })
     }
+}
+
+fn region(region: &Region) -> Value {
+    let mut row = json!({
+        "way": region.way,
+        "how": region.words,
+        "nodes": region.nodes,
+        "source_peak_bytes": region.source_peak_bytes,
+    });
+    if let Some(peak) = &region.peak {
+        row["new_nodes"] = json!(peak.nodes);
+        row["carried_bytes"] = json!(peak.carried_bytes);
+        row["peak"] = json!({ "bytes": peak.bytes, "step": peak.step, "source": peak.source });
+    }
+    row
 }

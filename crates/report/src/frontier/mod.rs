@@ -64,6 +64,25 @@ pub struct Region {
     pub words: String,
     /// The names of the nodes of the source, in their order.
     pub nodes: Vec<String>,
+    /// The most bytes in use while these nodes run in the model as it is.
+    pub source_peak_bytes: u64,
+    /// What it takes now; `None` if it has no nodes of its own: they are in the steps of another region.
+    pub peak: Option<RegionPeak>,
+}
+
+/// What a region takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegionPeak {
+    /// How many nodes it has become.
+    pub nodes: usize,
+    /// The most bytes in use while it runs.
+    pub bytes: u64,
+    /// In which of its steps, counted from 0.
+    pub step: u64,
+    /// The node of the source that is computed then.
+    pub source: Option<String>,
+    /// The most bytes that one of its steps finds of what earlier ones have made.
+    pub carried_bytes: u64,
 }
 
 impl FrontierReport<'_> {

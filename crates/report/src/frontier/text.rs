@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::{FrontierPoint, FrontierReport, Region, Wanted};
+use super::{FrontierPoint, FrontierReport, Region, RegionPeak, Wanted};
 use crate::size;
 use crate::words::{bold, counted, plain};
 
@@ -101,6 +101,9 @@ fn write_regions(out: &mut dyn Write, point: &FrontierPoint) -> io::Result<()> {
     for region in point.regions.iter().take(MOST_REGIONS) {
         let nodes = counted(region.nodes.len(), "node");
         writeln!(out, "{:>12}  {nodes}, {}: {}", region.way, ends(region), region.words)?;
+        if let Some(peak) = &region.peak {
+            writeln!(out, "{:14}{}", "", taken(region, peak))?;
+        }
     }
     let more = point.regions.len().saturating_sub(MOST_REGIONS);
     if more > 0 { writeln!(out, "{:14}and {}", "", counted(more, "region")) } else { Ok(()) }
@@ -118,6 +121,19 @@ fn in_the_way(point: &FrontierPoint) -> String {
         tensors.push(format!("{more} more"));
     }
     format!("at {when} there are {}", tensors.join(", "))
+}
+
+/// What a region takes, before and now.
+fn taken(region: &Region, peak: &RegionPeak) -> String {
+    let (before, now) = (region.source_peak_bytes, peak.bytes);
+    let at =
+        peak.source.as_deref().map_or(String::new(), |source| format!(", at {}", plain(source)));
+    let carried = match peak.carried_bytes {
+        0 => "nothing is carried on".to_owned(),
+        bytes => format!("at most {bytes} are carried on"),
+    };
+    let nodes = counted(peak.nodes, "node");
+    format!("peak {before}, now {now} in step {}{at}; {carried}; {nodes} now", peak.step + 1)
 }
 
 /// The first and the last node of a region.

@@ -54,6 +54,9 @@ pub(super) struct BankRow<'a> {
 pub(super) struct Steps<'a> {
     pub(super) name: Vec<Cow<'a, str>>,
     pub(super) op: Vec<usize>,
+    /// What it is a part of; nothing at all if no step is of any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) part_of: Vec<&'a str>,
 }
 
 /// By value.
@@ -226,6 +229,9 @@ fn steps<'a>(
     for step in &plan.schedule {
         columns.name.push(program.step_name(*step));
         columns.op.push(ops.row(op_of(labels, *step)));
+        if !labels.places.is_empty() {
+            columns.part_of.push(labels.places.get(step.index()).map_or("", String::as_str));
+        }
     }
     columns
 }

@@ -83,7 +83,8 @@ fn steps(sweep: &Sweep) -> Steps<'static> {
         let Life { start, end } = sweep.life_of(section);
         format!("time {start} to {end}").into()
     };
-    Steps { name: (0..sweep.len()).map(name).collect(), op: vec![1; sweep.len()] }
+    let (name, op) = ((0..sweep.len()).map(name).collect(), vec![1; sweep.len()]);
+    Steps { name, op, part_of: Vec::new() }
 }
 
 fn values<'a>(packing: &Packing<'a>, sweep: &Sweep) -> Values<'a> {

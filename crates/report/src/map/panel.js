@@ -92,6 +92,7 @@ function showValue(value) {
   const type = plan.types[values.type[value]], step = values.madeBy[value];
   add("op", opOf(value));
   if (step >= 0) add("made by", stepLink(step), element("span", `, step ${step + 1}`, "soft"));
+  if (step >= 0 && partOf(step)) add("part of", partOf(step));
   if (type) add("type", type);
   add("bytes", `${values.isLimit.has(value) ? "at most " : ""}${long(values.bytes[value])}`);
   if (values.bank[value] >= 0) {
@@ -119,12 +120,18 @@ function showValue(value) {
 function showStep(step) {
   const alive = aliveAt(step), rows = [];
   if (step < steps.count) rows.push(["op", plan.ops[steps.op[step]] || "unknown"], ["step", `${step + 1} of ${steps.count}`]);
+  if (step < steps.count && partOf(step)) rows.push(["part of", partOf(step)]);
   const made = birthOrder.filter((value) => values.madeBy[value] === step);
   if (made.length > 0) rows.push(["makes", ...valueLinks([...made])]);
   rows.push(["live bytes", long(liveBytesAt(step))], ["values alive", String(alive.length)]);
   const own = scratchOf(step);
   if (own >= 0) rows.push(["scratch", long(buffers.bytes[own])]);
   writeDetails(stepTitle(step), rows);
+}
+
+// Which step of which flow or parts, in a model that was rewritten.
+function partOf(step) {
+  return plan.steps.part_of && plan.steps.part_of[step];
 }
 
 function scratchOf(step) {

@@ -11,7 +11,9 @@ use std::io::{self, Write};
 
 use pictures::Picture;
 use plimsoll::verify::VerifiedPlan;
-use plimsoll::{Ordering, Place, Plan, Program, Recorded, Role, Totals, ValueId, write_plan_to};
+use plimsoll::{
+    Labels, Ordering, Place, Plan, Program, Recorded, Role, Totals, ValueId, write_plan_to,
+};
 use plimsoll_graph::annotate::annotate;
 use plimsoll_graph::{Best, ScheduledGraph, text as plim};
 use plimsoll_model::range::Proof;
@@ -23,6 +25,7 @@ use crate::optimal::OptimalFor;
 use crate::origin::Origin;
 use crate::picture::{Panel, write_svg};
 use crate::ranges::ranges_json;
+use crate::regions::Regions;
 use crate::tsv::write_tsv;
 use crate::words::levels;
 
@@ -52,6 +55,8 @@ pub struct Asked<'a> {
     pub corners: &'a [(String, u64)],
     /// What was tried for a smaller arena.
     pub best: &'a Best,
+    /// What a rewritten model says of its steps.
+    pub regions: Option<&'a Regions>,
 }
 
 impl<'a> PlanReport<'a> {
@@ -91,6 +96,9 @@ impl<'a> PlanReport<'a> {
         if let Some(proof) = self.asked.proof {
             found.insert("ranges".to_owned(), ranges_json(proof));
         }
+        if let Some(regions) = self.asked.regions {
+            found.insert("regions".to_owned(), regions.json(self.plan));
+        }
         if !self.asked.corners.is_empty() {
             let used: BTreeMap<&str, u64> =
                 self.asked.corners.iter().map(|(at, used)| (&at[..], *used)).collect();
@@ -105,6 +113,14 @@ impl<'a> PlanReport<'a> {
             self.program.value(*value).view_of.is_some_and(|view| view.rows.is_some())
         };
         (0..self.program.values()).map(ValueId::new).find(in_rows)
+    }
+
+    /// What is told of the program on a page.
+    #[must_use]
+    pub fn labels(&self) -> Labels {
+        let mut labels = self.program.labels(&self.source.title[..]);
+        labels.places = self.asked.regions.map_or_else(Vec::new, Regions::places);
+        labels
     }
 
     /// Why the answer is no, in a line; `None` if it is yes.

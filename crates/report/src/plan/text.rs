@@ -13,6 +13,7 @@ use super::{Boundaries, PlanReport, Split};
 use crate::moment::Story;
 use crate::origin::Origin;
 use crate::ranges::ranges_in_words;
+use crate::regions::Regions;
 use crate::size;
 use crate::words::{bold, gap, limit_in_words, one_line, plain};
 
@@ -34,6 +35,10 @@ impl PlanReport<'_> {
         self.write_savings(out)?;
         self.write_quality(out)?;
         self.write_peak(out)?;
+        if let Some(regions) = self.asked.regions {
+            heading(out, "Regions of the rewritten model")?;
+            regions.write_text(out, self.plan)?;
+        }
         if self.pictures.iter().any(|picture| picture.bytes > 0) {
             heading(out, "Where everything is")?;
             writeln!(out, "Steps to the right, addresses upwards; each letter is a row below.")?;
@@ -210,6 +215,10 @@ impl PlanReport<'_> {
         let story = Story { program: self.program, plan: self.plan };
         heading(out, "The peak")?;
         line(out, "peak", &format!("{} {}", size::long(peak.bytes), story.when(&peak)))?;
+        let place = |regions: &Regions| regions.place(peak.step?);
+        if let Some(place) = self.asked.regions.and_then(place) {
+            line(out, "", &place)?;
+        }
         let account = account(self.program, self.plan, peak.point);
         let mut rows: Vec<(u64, String, String)> = alive(self.program, self.plan, &account)
             .iter()

@@ -6,6 +6,7 @@ use plimsoll_model::{
 };
 
 use super::{Along, Course, Found, first, position};
+use crate::linear::Linear;
 use crate::rows::{Lane, Reach};
 
 /// Windows along one axis, with all that is often left out.
@@ -79,6 +80,56 @@ impl Along<'_> {
         let reach = Reach::Repeat(times);
         let lane = Lane { reach, input: axis.rows, output: to[axis.index] };
         (whole && repeats && stored).then(|| self.along_lane(node, lane))?
+    }
+
+    /// Images that are interpolated along rows and columns.
+    pub(super) fn interpolated(&self, node: &ModelNode, resize: &Resize) -> Option<Found> {
+        let (x, y) = (first(node)?, (*node.outputs.first()?)?);
+        let axis = self.axis(x).filter(|axis| axis.index == 2)?;
+        let (from, to) = (self.dims(x)?, self.dims(y)?);
+        let is_image = from.len() == 4 && from[..2] == to[..2];
+        let is_known = match resize.coordinates {
+            Coordinates::HalfPixel
+            | Coordinates::PytorchHalfPixel
+            | Coordinates::AlignCorners
+            | Coordinates::Asymmetric => true,
+            Coordinates::HalfPixelSymmetric
+            | Coordinates::HalfPixelForNearest
+            | Coordinates::CropAndResize => false,
+        };
+        let is_float = self.facts[x.index()].dtype == Some(plimsoll_graph::Dtype::F32);
+        let plain = !resize.antialias && !resize.exclude_outside && is_float;
+        let stored =
+            node.inputs.iter().skip(1).flatten().all(|operand| self.statics[operand.index()]);
+        let scale = self.scale(node, resize, 2)?.to_bits();
+        let (input, output) = (axis.rows, to[2]);
+        let linear = Linear { input, output, coordinates: resize.coordinates, scale };
+        let lane = Lane { reach: Reach::Between(linear), input, output };
+        (is_image && is_known && plain && stored).then(|| self.along_lane(node, lane))?
+    }
+
+    /// The scale of an interpolation along an axis: as it is given, else what the dims say.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "as runtimes do"
+    )]
+    pub(crate) fn scale(&self, node: &ModelNode, resize: &Resize, axis: usize) -> Option<f32> {
+        let (x, y) = (first(node)?, (*node.outputs.first()?)?);
+        let (from, to) = (self.dims(x)?, self.dims(y)?);
+        let of_dims = to[axis] as f32 / from[axis] as f32;
+        let Some(scales) = node.inputs.get(2).copied().flatten() else { return Some(of_dims) };
+        if self.dims(scales)? == [0] {
+            return Some(of_dims);
+        }
+        let Some(plimsoll_graph::Numbers::Floats(scales)) = &self.facts[scales.index()].numbers
+        else {
+            return None;
+        };
+        let every = || (0..from.len()).map(|axis| i64::try_from(axis).unwrap_or(0)).collect();
+        let order = resize.axes.clone().unwrap_or_else(every);
+        let at = order.iter().position(|over| position(*over, from.len()) == Some(axis));
+        Some(at.and_then(|at| scales.get(at)).map_or(of_dims, |scale| *scale as f32))
     }
 
     /// Padding of other axes than that of rows.

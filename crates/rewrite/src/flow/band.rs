@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use plimsoll_model::{
     Binary, Convolution, FusedConv, ModelNode, Operator, Padding, Pool, Reduce, Reduction, Resize,
-    TensorId, Variadic, Windows,
+    Sizing, TensorId, Variadic, Windows,
 };
 
 use super::{Flow, Pieces};
 use crate::along::{Course, Gathering};
+use crate::linear::Linear;
 use crate::rows::{Lane, Need, Reach};
 
 impl Flow<'_> {
@@ -70,7 +71,11 @@ impl Flow<'_> {
                 (None, _) => None,
                 (Some(operand), None) => Some(self.whole(*operand)),
                 (Some(operand), Some(lane)) => {
-                    let need = lane.needs(run);
+                    let mut need = lane.needs(run);
+                    if matches!(lane.reach, Reach::Between(_)) && *run == (0..self.length[node]) {
+                        // The operator itself goes over all rows, whether it needs the last or not.
+                        need.rows = 0..lane.input;
+                    }
                     first.get_or_insert((*lane, need.clone()));
                     Some(self.operand_rows(node, *operand, &need.rows))
                 }
@@ -85,6 +90,9 @@ impl Flow<'_> {
         self.multiply_adds +=
             self.along.multiply_adds[node] / self.length[node] * (run.end - run.start);
         let whole = *run == (0..self.length[node]);
+        if let (Reach::Between(linear), false) = (lane.reach, whole) {
+            return self.interpolate(node, linear, run, (inputs[0], outputs));
+        }
         let operator = if whole {
             source.operator.clone()
         } else {
@@ -120,6 +128,44 @@ impl Flow<'_> {
         );
         let within = need.before..need.before + (run.end - run.start);
         vec![Some(self.sliced(tensor, more, &within))]
+    }
+
+    /// Mixes rows by a matrix, and interpolates between columns.
+    fn interpolate(
+        &mut self,
+        node: usize,
+        linear: Linear,
+        run: &Range<u64>,
+        (x, outputs): (Option<TensorId>, Vec<Option<TensorId>>),
+    ) -> Vec<Option<TensorId>> {
+        let source = self.node(node);
+        let dims = |tensor: Option<TensorId>| {
+            tensor.and_then(|tensor| self.along.dims(tensor)).unwrap_or_default()
+        };
+        let (from, to) = (dims(source.inputs[0]), dims(source.outputs[0]));
+        let (name, rows) = (format!("{}.{}", source.name, run.start), linear.rows(run));
+        let dims = [run.end - run.start, rows.end - rows.start];
+        let matrix = self.stored_matrix(&linear.matrix(run), dims);
+        let inputs = [Some(matrix), x];
+        let Operator::Resize(resize) = &source.operator else { return outputs };
+        let scale = self.along.scale(source, resize, 3).unwrap_or(1.0);
+        if from[3] == to[3] && scale.to_bits() == 1f32.to_bits() {
+            self.draft.node_into(&name, Operator::MatMul, &inputs, &outputs, Some(node));
+            return outputs;
+        }
+        let mixed = self.draft.node(&format!("{name}.rows"), Operator::MatMul, &inputs, Some(node));
+        let bytes = source.outputs[0].map_or(0, |made| self.along.bytes_of_rows(made, dims[0]));
+        self.note(mixed, bytes / to[3].max(1) * from[3]);
+        let mut inputs = vec![Some(mixed), None];
+        // What is given stays given: scales that follow from dims could miss them by a rounding.
+        if source.inputs.get(3).copied().flatten().is_some() {
+            inputs.extend([None, Some(self.dims_of_run(source, run))]);
+        } else {
+            inputs.push(Some(self.stored_floats(&[1.0, 1.0, 1.0, f64::from(scale)])));
+        }
+        let resize = Resize { axes: None, sizing: Sizing::Exact, ..resize.clone() };
+        self.draft.node_into(&name, Operator::Resize(resize), &inputs, &outputs, Some(node));
+        outputs
     }
 
     /// Rows of an operand, which may be stored.

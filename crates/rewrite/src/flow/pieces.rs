@@ -180,6 +180,26 @@ impl Flow<'_> {
         id
     }
 
+    /// Stored numbers, one list for all who use it.
+    pub(super) fn stored_floats(&mut self, floats: &[f64]) -> TensorId {
+        self.stored_matrix(floats, [floats.len() as u64])
+    }
+
+    /// The same in any dims.
+    pub(super) fn stored_matrix<const N: usize>(
+        &mut self,
+        floats: &[f64],
+        dims: [u64; N],
+    ) -> TensorId {
+        let key = (dims.to_vec(), floats.iter().map(|float| float.to_bits()).collect());
+        if let Some(id) = self.floats.get(&key) {
+            return *id;
+        }
+        let id = self.draft.floats_of("weights", floats, &dims);
+        self.floats.insert(key, id);
+        id
+    }
+
     /// Remembers how large a tensor is.
     pub(super) fn note(&mut self, tensor: TensorId, bytes: u64) {
         if self.bytes.len() <= tensor.index() {

@@ -121,14 +121,21 @@ impl Search<'_> {
             best = self.better(best, chosen.clone());
         }
         let whole = chosen.kinds;
+        best = self.read_through_at_peaks(best);
         for kind in [FusionKind::Layout, FusionKind::Prologue] {
             let all = self.found.inlined.iter().enumerate().filter(|(_, item)| item.kind == kind);
             let all: BTreeSet<usize> = all.map(|(index, _)| index).collect();
             if let Some(Chosen { inlined, .. }) = best.as_ref().map(|best| best.chosen.clone()) {
                 let inlined = inlined.union(&all).copied().collect();
-                best = self.better(best, Chosen { kinds: whole.clone(), inlined });
+                best = self.smaller(best, Chosen { kinds: whole.clone(), inlined });
             }
         }
+        self.read_through_at_peaks(best)
+    }
+
+    /// Reads through what is alive where the arena is fullest, as long as that makes it smaller: what is read through is
+    /// computed again by each reader, so that nothing is where it saves nothing.
+    fn read_through_at_peaks(&mut self, mut best: Option<Tried>) -> Option<Tried> {
         for _ in 0..ROUNDS {
             let Some(now) = &best else { break };
             let (bytes, more) = (now.arena_bytes(), self.alive_at_peaks(now));
@@ -137,11 +144,11 @@ impl Search<'_> {
                 break;
             }
             let all = inlined.union(&more).copied().collect();
-            best = self.better(best, Chosen { kinds: kinds.clone(), inlined: all });
+            best = self.smaller(best, Chosen { kinds: kinds.clone(), inlined: all });
             if best.as_ref().is_some_and(|best| best.arena_bytes() == bytes) {
                 for one in more {
                     let inlined = inlined.iter().copied().chain([one]).collect();
-                    best = self.better(best, Chosen { kinds: kinds.clone(), inlined });
+                    best = self.smaller(best, Chosen { kinds: kinds.clone(), inlined });
                 }
             }
             if best.as_ref().is_none_or(|best| best.arena_bytes() == bytes) {
@@ -159,6 +166,18 @@ impl Search<'_> {
         let tried = self.tried(chosen);
         match (best, tried) {
             (Some(best), Some(tried)) if tried.arena_bytes() > best.arena_bytes() => Some(best),
+            (best, tried) => tried.or(best),
+        }
+    }
+
+    /// The same where only a smaller arena is better.
+    fn smaller(&mut self, best: Option<Tried>, chosen: Chosen) -> Option<Tried> {
+        if self.plans >= MOST_PLANS || best.as_ref().is_some_and(|best| best.chosen == chosen) {
+            return best;
+        }
+        let tried = self.tried(chosen);
+        match (best, tried) {
+            (Some(best), Some(tried)) if tried.arena_bytes() >= best.arena_bytes() => Some(best),
             (best, tried) => tried.or(best),
         }
     }

@@ -7,7 +7,8 @@ use plimsoll_model::{ModelNode, Operator, TensorId};
 use super::needs::{Need, Shapes};
 use super::region::{Network, Region, read};
 use crate::draft::Draft;
-use crate::rewritten::Rewritten;
+use crate::frontier::Way;
+use crate::rewritten::{Rewritten, Stage};
 
 /// The model with regions computed in so many parts each.
 pub(super) fn applied(network: &Network<'_>, regions: &[(Region, u64)]) -> Rewritten {
@@ -37,6 +38,7 @@ pub(super) fn applied_with(
                 let (region, parts) = &regions[index];
                 let mut parted = Parted { shapes, network, region, draft: &mut draft };
                 let made = parted.emit(*parts);
+                parted.draft.enter(None);
                 let is_whole = |id: &TensorId| {
                     let readers = &network.readers[id.index()];
                     !readers.iter().all(|reader| selected.contains_key(reader))
@@ -131,8 +133,10 @@ impl Parted<'_, '_> {
     /// All parts; the pieces of what leaves the region.
     fn emit(&mut self, parts: u64) -> BTreeMap<TensorId, Vec<Option<TensorId>>> {
         let outputs = self.network.outputs(self.region);
+        let region = self.draft.begin(Way::Parts { parts }, &self.region.nodes);
         let mut pieces: BTreeMap<TensorId, Vec<Option<TensorId>>> = BTreeMap::new();
         for part in 0..parts {
+            self.draft.enter(Some(Stage { region, step: part }));
             let units = self.region.units;
             let range = [part * units / parts, (part + 1) * units / parts];
             let made = self.part(range);

@@ -15,16 +15,14 @@ mod search;
 mod selects;
 mod storage;
 
-use plimsoll::Pulse;
 use plimsoll_graph::{Fact, Shape};
 use plimsoll_model::{Bindings, Model, ShapeError, infer};
 
 use self::apply::applied;
 use self::needs::Shapes;
 pub(crate) use self::peak::Look;
-use self::region::{Network, Region};
+use self::region::Network;
 pub(crate) use self::selects::made_apart;
-use crate::frontier::{Applied, FitError, Point, Way};
 use crate::rewritten::Rewritten;
 
 /// How many nodes of ranges are looked at in one search.
@@ -39,10 +37,25 @@ const MOST_NODES: usize = 12_000;
 /// A model with regions in parts.
 pub(crate) struct Parted {
     pub(crate) rewritten: Rewritten,
-    /// What was done.
-    pub(crate) ways: Vec<Applied>,
     /// What it takes, nearly.
     pub(crate) peak: u64,
+}
+
+/// How parts are looked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InParts {
+    pub(crate) look: Look,
+    /// All that takes no more than this, nearly, is as good.
+    pub(crate) target: u64,
+}
+
+impl InParts {
+    /// All ways to look.
+    pub(crate) const LOOKS: [Look; 3] = [
+        Look { in_place: false, deep: false },
+        Look { in_place: true, deep: false },
+        Look { in_place: true, deep: true },
+    ];
 }
 
 /// A model with regions in parts, so that it takes no more than a target, nearly, or as little as it can; `None` if
@@ -50,8 +63,7 @@ pub(crate) struct Parted {
 fn in_parts(
     rewritten: &Rewritten,
     bindings: &Bindings,
-    target: u64,
-    look: Look,
+    InParts { look, target }: InParts,
 ) -> Result<Option<Parted>, ShapeError> {
     if rewritten.model.body.nodes.len() > MOST_NODES {
         return Ok(None);
@@ -60,14 +72,15 @@ fn in_parts(
         let mut work = WORK;
         let found = search::regions(network, target, look, &mut work);
         let [before, peak] = found.peaks;
+        if before <= target {
+            return None;
+        }
         // A few percent are not worth thousands of nodes.
         if found.regions.is_empty() || peak > before - before / 32 {
             return None;
         }
-        let ways = found.regions.iter().map(|(region, parts)| told(region, *parts, rewritten));
-        let ways = ways.collect();
         let rewritten = applied(network, &found.regions).traced_through(rewritten);
-        Some(Parted { rewritten, ways, peak })
+        Some(Parted { rewritten, peak })
     })
 }
 
@@ -84,10 +97,12 @@ fn with_network<T>(
     let inferred = infer(model, bindings)?;
     let known = |fact: &Fact| fact.shape.as_ref().and_then(Shape::known);
     let shapes = Shapes { model, dims: inferred.facts.iter().map(known).collect() };
-    let sizes = inferred.facts.iter().zip(&inferred.statics);
-    let sizes = sizes.map(|(fact, is_static)| if *is_static { None } else { bytes(fact) });
-    let sizes = sizes.map(|bytes| bytes.unwrap_or(0)).collect();
-    Ok(found(&Network::new(&shapes, sizes)))
+    let sizes = |stored: bool| {
+        let facts = inferred.facts.iter().zip(&inferred.statics);
+        let sizes = facts.map(|(fact, is)| if *is == stored { bytes(fact) } else { None });
+        sizes.map(|bytes| bytes.unwrap_or(0)).collect()
+    };
+    Ok(found(&Network::new(&shapes, sizes(false), sizes(true))))
 }
 
 /// A model in parts, and as long as that helps in parts of parts. The first round looks as it is told, all others
@@ -95,53 +110,16 @@ fn with_network<T>(
 pub(crate) fn in_parts_of_parts(
     source: &Rewritten,
     bindings: &Bindings,
-    target: u64,
-    look: Look,
+    how: InParts,
 ) -> Result<Option<Parted>, ShapeError> {
     let mut best: Option<Parted> = None;
     for round in 0..ROUNDS {
-        let look = if round == 0 { look } else { Look { in_place: look.in_place, deep: false } };
+        let look = Look { deep: how.look.deep && round == 0, ..how.look };
         let start = best.as_ref().map_or(source, |best| &best.rewritten);
-        let Some(mut next) = in_parts(start, bindings, target, look)? else { break };
-        next.ways =
-            best.map_or_else(Vec::new, |best| best.ways).into_iter().chain(next.ways).collect();
+        let Some(next) = in_parts(start, bindings, InParts { look, ..how })? else { break };
         best = Some(next);
     }
     Ok(best)
-}
-
-/// Points with less memory than one that is given, at the same arithmetic.
-pub(crate) fn points(
-    from: &Point,
-    bindings: &Bindings,
-    pulse: &mut Pulse<'_>,
-    planned: impl Fn(Rewritten, Vec<Applied>) -> Result<Point, FitError>,
-) -> Result<Vec<Point>, FitError> {
-    let mut points: Vec<Point> = Vec::new();
-    let mut known: Vec<(u64, usize)> = Vec::new();
-    for (in_place, deep) in [(false, false), (true, false), (true, true)] {
-        if pulse().is_break() {
-            break;
-        }
-        let look = Look { in_place, deep };
-        let found = in_parts_of_parts(&from.rewritten, bindings, 0, look)?;
-        let Some(Parted { rewritten, ways, peak }) = found else { continue };
-        let size = (peak, rewritten.model.body.nodes.len());
-        if !known.contains(&size) {
-            known.push(size);
-            points.push(planned(rewritten, [&from.ways[..], &ways[..]].concat())?);
-        }
-    }
-    Ok(points)
-}
-
-/// What is said of a region.
-fn told(region: &Region, parts: u64, rewritten: &Rewritten) -> Applied {
-    let nodes = region.nodes.iter().filter_map(|node| rewritten.sources[*node]);
-    let mut nodes: Vec<usize> = nodes.collect();
-    nodes.sort_unstable();
-    nodes.dedup();
-    Applied { way: Way::Parts { parts }, nodes }
 }
 
 /// Whether every node stands behind those that make what it reads.

@@ -14,6 +14,7 @@ use plimsoll_model::TensorId;
 
 use super::needs::{Need, Shapes};
 use super::storage::roots;
+use crate::overhead::NODE;
 
 /// Nodes that are computed in parts.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ pub(super) struct Network<'a> {
     pub(super) shapes: &'a Shapes<'a>,
     /// By tensor; nothing for what is static or comes from outside.
     pub(super) sizes: Vec<u64>,
+    /// By tensor; nothing for what is not static.
+    pub(super) stored: Vec<u64>,
     /// By tensor, the one whose bytes it lies in.
     pub(super) roots: Vec<TensorId>,
     pub(super) maker: Vec<Option<usize>>,
@@ -41,8 +44,8 @@ pub(super) struct Network<'a> {
 }
 
 impl<'a> Network<'a> {
-    /// `sizes` is by tensor.
-    pub(super) fn new(shapes: &'a Shapes<'a>, mut sizes: Vec<u64>) -> Self {
+    /// Sizes are by tensor.
+    pub(super) fn new(shapes: &'a Shapes<'a>, mut sizes: Vec<u64>, stored: Vec<u64>) -> Self {
         let nodes = &shapes.model.body.nodes;
         let count = shapes.model.tensors.len();
         let (mut maker, mut readers) = (vec![None; count], vec![Vec::new(); count]);
@@ -61,7 +64,7 @@ impl<'a> Network<'a> {
         shapes.model.body.outputs.iter().for_each(|id| is_output[id.index()] = true);
         let is_made: Vec<bool> = sizes.iter().map(|size| *size > 0).collect();
         let roots = roots(shapes, &is_output, &is_made);
-        Network { shapes, sizes, roots, maker, readers, is_output }
+        Network { shapes, sizes, stored, roots, maker, readers, is_output }
     }
 
     /// How many bytes a tensor has of its own.
@@ -206,6 +209,31 @@ impl<'a> Network<'a> {
                 || self.readers[index].iter().any(|node| !region.nodes.contains(node))
         };
         made.filter(leaves).collect()
+    }
+
+    /// What a region costs beside its arithmetic and its nodes as they are: once for what is cut out and put
+    /// together, however many parts there are, and for each part but the first.
+    pub(super) fn overhead(&self, region: &Region) -> [u64; 2] {
+        let (mut cut, mut wholes) = (BTreeSet::new(), 0);
+        for index in &region.nodes {
+            let inputs = &self.shapes.model.body.nodes[*index].inputs;
+            for (input, need) in inputs.iter().zip(self.needs(region, *index)) {
+                let Some(id) = *input else { continue };
+                let is_outside =
+                    self.maker[id.index()].is_none_or(|maker| !region.nodes.contains(&maker));
+                match need {
+                    Need::Whole => wholes += self.stored[id.index()],
+                    Need::Part(_) if is_outside && self.stored[id.index()] == 0 => {
+                        cut.insert(id);
+                    }
+                    Need::Part(_) => {}
+                }
+            }
+        }
+        let outputs = self.outputs(region);
+        let copied: u64 = cut.iter().chain(&outputs).map(|id| self.sizes[id.index()]).sum();
+        let nodes = (region.nodes.len() + cut.len()) as u64;
+        [2 * copied + NODE * outputs.len() as u64, NODE * nodes + wholes]
     }
 
     /// What some nodes of a region need of each operand.

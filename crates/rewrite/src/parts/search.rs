@@ -2,8 +2,8 @@
 //!
 //! What is alive where a range begins and ends does not depend on how the ranges beside it are computed. So the
 //! smallest peak follows from front to back: the best way to come to a cut is the best over all ranges that end there.
-//! Cuts are where little is alive. A second pass finds, among all sequences with at most that peak, the one with the
-//! fewest nodes.
+//! Cuts are where little is alive. A second pass finds, among all sequences with at most that peak or as much as there
+//! is, the one with the least [overhead](crate::overhead).
 //!
 //! Cost: a region is grown for every range of at most [`MOST_APART`] cuts, and every axis of its largest tensor, that
 //! can still be better than what is known. All is counted in nodes.
@@ -16,6 +16,7 @@ use plimsoll_model::TensorId;
 
 use super::peak::{Lives, Look};
 use super::region::{Network, Region};
+use crate::overhead::NODE;
 
 /// The most cuts that a range goes over.
 const MOST_APART: usize = 24;
@@ -40,9 +41,8 @@ pub(super) struct Found {
 /// A range between two cuts.
 struct Between {
     from: usize,
-    /// The peak and how many nodes it becomes.
     peak: u64,
-    nodes: u64,
+    overhead: u64,
     region: Option<(Rc<Region>, u64)>,
 }
 
@@ -51,8 +51,10 @@ struct Search<'a> {
     cuts: Vec<usize>,
     /// By cut, all that was tried of the ranges that end there.
     tried: Vec<Vec<Between>>,
-    /// By cut, the smallest peak with which it is come to.
-    least: Vec<u64>,
+    /// What all peaks up to are as good.
+    target: u64,
+    /// By cut, the smallest peak with which it is come to, or the target, and the least overhead of that.
+    least: Vec<(u64, u64)>,
     work: &'a mut u64,
 }
 
@@ -62,26 +64,33 @@ pub(super) fn regions(network: &Network<'_>, target: u64, look: Look, work: &mut
     let count = network.shapes.model.body.nodes.len();
     let before = lives.plain(&(0..count));
     let cuts = cuts(&lives.alive);
-    let (tried, least) = (Vec::new(), vec![u64::MAX; cuts.len()]);
-    let mut search = Search { lives, cuts, tried, least, work };
+    let (tried, least) = (Vec::new(), vec![(u64::MAX, u64::MAX); cuts.len()]);
+    let mut search = Search { lives, cuts, tried, target, least, work };
     search.explore();
-    let least = *search.least.last().unwrap_or(&before);
-    let regions = search.fewest(least.max(target));
+    let least = search.least.last().map_or(before, |least| least.0);
+    let regions = search.cheapest(least);
     Found { peaks: [before, least], regions }
 }
 
 impl Search<'_> {
     /// Tries ranges from front to back.
     fn explore(&mut self) {
-        self.least[0] = 0;
+        self.least[0] = (self.target, 0);
         self.tried.push(Vec::new());
         for to in 1..self.cuts.len() {
             self.tried.push(Vec::new());
             for from in (to.saturating_sub(MOST_APART)..to).rev() {
                 let range = self.cuts[from]..self.cuts[to];
                 let ends = self.lives.alive[range.start].max(self.lives.alive[range.end]);
-                let least = self.least[from].max(ends);
-                if from + 1 < to && (least >= self.least[to] || range.len() > MOST_NODES) {
+                let (peak, overhead) = self.least[from];
+                let least = (peak.max(ends), overhead.saturating_add(plain_overhead(&range)));
+                // Without a target only peaks are looked at: what costs less is found among them.
+                let is_no_better = if self.target == 0 {
+                    least.0 >= self.least[to].0
+                } else {
+                    least >= self.least[to]
+                };
+                if from + 1 < to && (is_no_better || range.len() > MOST_NODES) {
                     continue;
                 }
                 self.extend(from, to, &range);
@@ -92,10 +101,10 @@ impl Search<'_> {
     fn extend(&mut self, from: usize, to: usize, range: &Range<usize>) {
         let peak = self.lives.plain(range);
         if from + 1 == to {
-            let nodes = range.len() as u64;
-            self.add(to, Between { from, peak, nodes, region: None });
+            let overhead = plain_overhead(range);
+            self.add(to, Between { from, peak, overhead, region: None });
         }
-        if peak <= self.least[from] {
+        if peak <= self.least[from].0 {
             return;
         }
         for (seed, axis, units) in self.seeds(range) {
@@ -107,16 +116,25 @@ impl Search<'_> {
             let Some(region) = network.within(range, seed, axis, units) else { continue };
             let region = Rc::new(region);
             let parts: Vec<u64> = PARTS.into_iter().filter(|parts| *parts <= units).collect();
+            let outside = plain_overhead(range);
+            // Without a target the peak is all that counts, and few nodes leave the most to be cut again.
+            let [once, each] = if self.target == 0 {
+                [0, NODE * region.nodes.len() as u64]
+            } else {
+                network.overhead(&region)
+            };
             for (parts, peak) in parts.iter().zip(self.lives.in_parts(range, &region, &parts)) {
-                let nodes = region.nodes.len() as u64 * (parts - 1) + range.len() as u64;
-                self.add(to, Between { from, peak, nodes, region: Some((region.clone(), *parts)) });
+                let overhead = outside + once + each * (parts - 1);
+                let region = Some((region.clone(), *parts));
+                self.add(to, Between { from, peak, overhead, region });
             }
         }
     }
 
     fn add(&mut self, to: usize, between: Between) {
-        let peak = between.peak.max(self.least[between.from]);
-        self.least[to] = self.least[to].min(peak);
+        let (peak, overhead) = self.least[between.from];
+        let all = (between.peak.max(peak), between.overhead.saturating_add(overhead));
+        self.least[to] = self.least[to].min(all);
         self.tried[to].push(between);
     }
 
@@ -142,21 +160,22 @@ impl Search<'_> {
         seeds
     }
 
-    /// The regions of the sequence with the fewest nodes whose peak is at most a limit.
-    fn fewest(self, limit: u64) -> Vec<(Region, u64)> {
-        let mut fewest: Vec<Option<(u64, usize)>> = vec![None; self.cuts.len()];
-        fewest[0] = Some((0, 0));
+    /// The regions of the sequence with the least overhead whose peak is at most a limit.
+    fn cheapest(self, limit: u64) -> Vec<(Region, u64)> {
+        let mut cheapest: Vec<Option<(u64, usize)>> = vec![None; self.cuts.len()];
+        cheapest[0] = Some((0, 0));
         for to in 1..self.cuts.len() {
             for (index, between) in self.tried[to].iter().enumerate() {
-                let Some((before, _)) = fewest[between.from] else { continue };
-                let nodes = before + between.nodes;
-                if between.peak <= limit && fewest[to].is_none_or(|(known, _)| nodes < known) {
-                    fewest[to] = Some((nodes, index));
+                let Some((before, _)) = cheapest[between.from] else { continue };
+                let overhead = before + between.overhead;
+                let is_less = cheapest[to].is_none_or(|(known, _)| overhead < known);
+                if between.peak <= limit && is_less {
+                    cheapest[to] = Some((overhead, index));
                 }
             }
         }
         let (mut at, mut regions) = (self.cuts.len() - 1, Vec::new());
-        while let (Some((_, index)), true) = (fewest[at], at > 0) {
+        while let (Some((_, index)), true) = (cheapest[at], at > 0) {
             let Between { from, region, .. } = &self.tried[at][index];
             regions.extend(region.iter().map(|(region, parts)| ((**region).clone(), *parts)));
             at = *from;
@@ -182,4 +201,9 @@ fn cuts(alive: &[u64]) -> Vec<usize> {
     cuts.dedup();
     cuts.retain(|cut| *cut <= last);
     cuts
+}
+
+/// The overhead of nodes as they are, but for copies and weights, which are there whatever is done.
+fn plain_overhead(range: &Range<usize>) -> u64 {
+    NODE * range.len() as u64
 }

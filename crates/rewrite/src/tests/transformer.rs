@@ -6,7 +6,7 @@ use plimsoll_model::{Binary, Bindings, LayerNorm, Model, Operator, Softmax, Tens
 
 use super::net::Net;
 use super::values::run;
-use crate::parts::{Look, in_parts_of_parts, made_apart};
+use crate::parts::{InParts, Look, in_parts_of_parts, made_apart};
 use crate::{FitOptions, Goal, Rewritten, fit};
 
 const TOKENS: u64 = 24;
@@ -76,9 +76,14 @@ fn parts_compute_the_same() {
     for target in [0, 9_000, 11_000, 14_000] {
         for (in_place, deep) in [(false, false), (true, false), (true, true)] {
             let look = Look { in_place, deep };
-            let parted = in_parts_of_parts(&source, &Bindings::default(), target, look);
+            let how = InParts { look, target };
+            let parted = in_parts_of_parts(&source, &Bindings::default(), how);
             let parted = parted.expect("shapes").expect("there are large tensors");
-            assert!(parted.ways.len() >= 2, "{target}: {:?}", parted.ways);
+            assert!(
+                parted.rewritten.regions.len() >= 2,
+                "{target}: {:?}",
+                parted.rewritten.regions
+            );
             assert_eq!(run(&parted.rewritten.model, &model, 1), expected, "{target}, {look:?}");
         }
     }
@@ -109,7 +114,8 @@ fn what_is_read_whole_and_in_parts_computes_the_same() {
     let source = Rewritten::unchanged(model.clone());
     for (in_place, deep) in [(false, false), (true, false), (true, true)] {
         let look = Look { in_place, deep };
-        let parted = in_parts_of_parts(&source, &Bindings::default(), 0, look).expect("shapes");
+        let how = InParts { look, target: 0 };
+        let parted = in_parts_of_parts(&source, &Bindings::default(), how).expect("shapes");
         let parted = parted.expect("the perceptron is large");
         assert_eq!(run(&parted.rewritten.model, &model, 2), expected, "{look:?}");
     }

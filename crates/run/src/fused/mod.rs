@@ -6,6 +6,7 @@
 //! take over, all from shapes alone; *built* its weights are packed.
 
 mod attention;
+mod before;
 mod chain;
 mod product;
 mod rows;
@@ -98,6 +99,7 @@ impl<'a> On<'a> {
 pub(crate) struct Prepared<'a> {
     /// Those of the operands that the output may take over.
     overwrites: Vec<TensorId>,
+    /// The scratch that the kernel needs at least.
     scratch_bytes: usize,
     build: Box<dyn FnOnce() -> Result<Built, Lack> + 'a>,
 }
@@ -105,7 +107,7 @@ pub(crate) struct Prepared<'a> {
 /// The kernels of this crate for fused steps.
 pub(crate) struct Kernels<'a> {
     pub(crate) on: On<'a>,
-    /// The scratch of nodes that run by themselves, by name.
+    /// The least scratch of nodes that run by themselves, by name.
     pub(crate) scratch: BTreeMap<String, u64>,
 }
 

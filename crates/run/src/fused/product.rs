@@ -1,4 +1,4 @@
-//! Products and convolutions with what follows them.
+//! Products and convolutions with what follows them, and what convolutions read that is made again ([`Before`]).
 //!
 //! What follows the sums is taken off one node after the other:
 //!
@@ -21,6 +21,7 @@ use crate::at::At;
 use crate::compiled::Compiled;
 use crate::kernel::{Built, Lack};
 use crate::ops;
+use crate::planes::Before;
 use crate::tail::{Follows, SLOT_RESIDUAL, Tail};
 
 /// Which kernel a product is.
@@ -54,10 +55,9 @@ pub(super) fn prepared<'a>(
     core: usize,
 ) -> Result<Prepared<'a>, Lack> {
     let nodes = &step.nodes;
-    if nodes.first() != Some(&core) {
-        return Err("no kernel that computes again what it reads".to_owned());
-    }
+    let place = nodes.iter().position(|node| *node == core).ok_or("no product")?;
     let (at, kind) = (on.at(core), core_of(on.node(core))?);
+    let before = before(on, fusing, (kind, core), &nodes[..place])?;
     let made = on.node(core).outputs.first().copied().flatten().ok_or("no result")?;
     let mut peeled = Peeled {
         on,
@@ -70,7 +70,7 @@ pub(super) fn prepared<'a>(
         residual: None,
         is_added: false,
     };
-    let mut rest = &nodes[1..];
+    let mut rest = &nodes[place + 1..];
     while let [node, behind @ ..] = rest
         && peeled.takes(*node)?
     {
@@ -82,17 +82,36 @@ pub(super) fn prepared<'a>(
     }
     let own = on.node(core).inputs.clone();
     let again = |id: TensorId| {
-        own.contains(&Some(id)) || tail.chain.as_ref().is_some_and(|c| c.tensors().any(|t| t == id))
+        own.contains(&Some(id))
+            || tail.chain.as_ref().is_some_and(|c| c.tensors().any(|t| t == id))
+            || before.as_ref().is_some_and(|before| before.tensors().contains(&id))
     };
     let overwritten = residual.filter(|id| may.overwrites.contains(id) && !again(*id));
-    let slots = Slots::new(&own, residual, tail.chain.as_ref(), &may.inputs)?;
-    let scratch = scratch(&at, on.node(core))? * size_of::<f32>();
-    let build = move || built(&at, tail, &slots);
+    let slots = Slots::new(&own, residual, tail.chain.as_ref(), before.as_ref(), &may.inputs)?;
+    let is_made = before.is_some();
+    let scratch = least(&at, on.node(core), overwritten.is_some(), is_made)? * size_of::<f32>();
+    let build = move || built(&at, before, tail, &slots);
     Ok(Prepared {
         overwrites: overwritten.into_iter().collect(),
         scratch_bytes: scratch,
         build: Box::new(build),
     })
+}
+
+/// What the nodes before a convolution make, which it reads.
+fn before(
+    on: On<'_>,
+    fusing: &Fusing<'_>,
+    (kind, core): (Core, usize),
+    nodes: &[usize],
+) -> Result<Option<Before>, Lack> {
+    if nodes.is_empty() {
+        return Ok(None);
+    }
+    match (kind, on.node(core).inputs.first().copied().flatten()) {
+        (Core::Conv, Some(input)) => super::before::before(on, fusing, nodes, input).map(Some),
+        _ => Err("no product that computes again what it reads".to_owned()),
+    }
 }
 
 fn core_of(node: &ModelNode) -> Result<Core, Lack> {
@@ -104,11 +123,12 @@ fn core_of(node: &ModelNode) -> Result<Core, Lack> {
     }
 }
 
-fn scratch(at: &At<'_>, node: &ModelNode) -> Result<usize, Lack> {
+/// The elements of scratch that a product needs at least; `in_place` says whether it may overwrite what it adds.
+fn least(at: &At<'_>, node: &ModelNode, in_place: bool, made: bool) -> Result<usize, Lack> {
     match &node.operator {
-        Operator::Conv(conv) => ops::conv_scratch(at, conv),
-        Operator::MatMul => ops::matmul_scratch(at),
-        Operator::Gemm(gemm) => ops::gemm_scratch(at, *gemm),
+        Operator::Conv(conv) => ops::conv_least(at, conv, in_place, made),
+        Operator::MatMul => ops::matmul_least(at, in_place),
+        Operator::Gemm(gemm) => ops::gemm_least(at, *gemm, in_place),
         _ => Err("no kernel".to_owned()),
     }
 }
@@ -118,6 +138,7 @@ struct Slots {
     own: Vec<Option<usize>>,
     residual: Option<usize>,
     chain: Vec<Option<usize>>,
+    before: Vec<Option<usize>>,
 }
 
 impl Slots {
@@ -125,11 +146,14 @@ impl Slots {
         own: &[Option<TensorId>],
         residual: Option<TensorId>,
         chain: Option<&Compiled>,
+        before: Option<&Before>,
         inputs: &[TensorId],
     ) -> Result<Self, Lack> {
         let place = |id: TensorId| inputs.iter().position(|input| *input == id);
         let chain = chain.map(|compiled| places(compiled.tensors(), inputs)).transpose()?;
+        let before = before.map(|before| places(before.tensors().iter().copied(), inputs));
         Ok(Slots {
+            before: before.transpose()?.unwrap_or_default(),
             own: own.iter().map(|id| id.and_then(place)).collect(),
             residual: residual.and_then(place),
             chain: chain.unwrap_or_default(),
@@ -137,10 +161,11 @@ impl Slots {
     }
 }
 
-fn built(at: &At<'_>, tail: Tail, slots: &Slots) -> Result<Built, Lack> {
-    let numbers = tail.number_count() * size_of::<f32>();
+fn built(at: &At<'_>, before: Option<Before>, tail: Tail, slots: &Slots) -> Result<Built, Lack> {
+    let numbers = tail.number_count() + before.as_ref().map_or(0, Before::number_count);
+    let numbers = numbers * size_of::<f32>();
     let mut built = match &at.node.operator {
-        Operator::Conv(conv) => ops::conv(at, conv, tail)?,
+        Operator::Conv(conv) => ops::conv(at, conv, before, tail)?,
         Operator::MatMul => ops::matmul(at, tail)?,
         Operator::Gemm(gemm) => ops::gemm(at, *gemm, tail)?,
         _ => return Err("no kernel".to_owned()),
@@ -152,6 +177,7 @@ fn built(at: &At<'_>, tail: Tail, slots: &Slots) -> Result<Built, Lack> {
         reads.resize(SLOT_RESIDUAL, None);
         reads.push(slots.residual);
         reads.extend(&slots.chain);
+        reads.extend(&slots.before);
         call.reads = reads;
     }
     Ok(built)

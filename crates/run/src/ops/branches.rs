@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use plimsoll_graph::Fact;
 use plimsoll_model::{Body, Inferred, Model, ModelNode, Operator, TensorId};
 
+use super::rounds::Rounds;
 use crate::kernel::{Built, Call, Kernel, Lack};
 
 /// A condition, and what it must be.
@@ -20,21 +21,27 @@ pub(crate) struct Guard {
 
 /// The guards of every node in a branch, by the name of the node; outermost first. Where the condition is known, or
 /// one branch cannot run, the other one is always taken: nobody may read the condition then.
-pub(crate) fn guards<'m>(model: &'m Model, inferred: &Inferred) -> BTreeMap<&'m str, Vec<Guard>> {
+pub(crate) fn guards(model: &Model, inferred: &Inferred) -> BTreeMap<String, Vec<Guard>> {
     let mut found = BTreeMap::new();
     collect(&model.body, inferred, &mut Vec::new(), &mut found);
     found
 }
 
-fn collect<'m>(
-    body: &'m Body,
+fn collect(
+    body: &Body,
     inferred: &Inferred,
     around: &mut Vec<Guard>,
-    found: &mut BTreeMap<&'m str, Vec<Guard>>,
+    found: &mut BTreeMap<String, Vec<Guard>>,
 ) {
     for node in &body.nodes {
         if !around.is_empty() {
-            found.insert(&node.name, around.clone());
+            found.insert(node.name.clone(), around.clone());
+        }
+        if let Some(rounds) = Rounds::of(node) {
+            if !around.is_empty() {
+                found.insert(rounds.begin_name(), around.clone());
+            }
+            collect(rounds.body, inferred, around, found);
         }
         let Operator::If(branches) = &node.operator else { continue };
         let Some(condition) = node.inputs.first().copied().flatten() else { continue };

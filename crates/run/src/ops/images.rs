@@ -8,46 +8,42 @@
 use plimsoll_graph::Dtype;
 use plimsoll_kernels::resize::{self, Taps};
 use plimsoll_kernels::sample;
-use plimsoll_model::{Beyond, Coordinates, Interpolation, Nearest, Resize, Sampling};
+use plimsoll_model::{Beyond, Interpolation, Nearest, Resize, Sampling};
 
 use crate::at::{At, axis_of};
 use crate::kernel::{Built, Lack};
+use crate::planes::Axis;
 use crate::types::by_width;
-
-/// What the outputs along an axis are made of.
-struct Axis {
-    /// The axis, how many elements it has, and how many lie between two of it.
-    dim: usize,
-    count: usize,
-    places: Vec<usize>,
-    weights: Vec<f32>,
-}
 
 /// `x, roi?, scales?, dims?`.
 pub(super) fn resize(at: &At<'_>, resize: &Resize) -> Result<Built, Lack> {
+    if let Interpolation::Nearest(nearest) = resize.mode {
+        return pick(at, nearest_places(at, resize, nearest)?);
+    }
+    weigh(at, &at.dims(0)?, weighed_axes(at, resize)?)
+}
+
+/// The axes that change, and what their outputs are weighed of.
+pub(crate) fn weighed_axes(at: &At<'_>, resize: &Resize) -> Result<Vec<(usize, Axis)>, Lack> {
     let (dims, to) = (at.dims(0)?, at.result_dims(0)?);
+    let scales = scales(at, resize, &dims, &to)?;
+    if at.dtype(0)? != Dtype::F32 {
+        return Err(crate::at::no_kernel_for(at.dtype(0)?));
+    }
+    Ok((0..dims.len())
+        .filter(|axis| dims[*axis] != to[*axis] || (scales[*axis] - 1.0).abs() > 0.0)
+        .map(|axis| (axis, weighed(resize, (dims[axis], to[axis]), scales[axis])))
+        .collect())
+}
+
+/// The scale of each axis: as it is given, else what the dims say.
+fn scales(at: &At<'_>, resize: &Resize, dims: &[usize], to: &[usize]) -> Result<Vec<f32>, Lack> {
     if resize.crops() {
         return Err("no kernel that crops".to_owned());
     }
     if resize.antialias {
         return Err("no kernel against aliasing".to_owned());
     }
-    let scales = scales(at, resize, &dims, &to)?;
-    if let Interpolation::Nearest(nearest) = resize.mode {
-        return pick(at, resize, nearest, (&dims, &to), &scales);
-    }
-    if at.dtype(0)? != Dtype::F32 {
-        return Err(crate::at::no_kernel_for(at.dtype(0)?));
-    }
-    let axes: Vec<(usize, Axis)> = (0..dims.len())
-        .filter(|axis| dims[*axis] != to[*axis] || (scales[*axis] - 1.0).abs() > 0.0)
-        .map(|axis| (axis, weighed(resize, (dims[axis], to[axis]), scales[axis])))
-        .collect();
-    weigh(at, &dims, axes)
-}
-
-/// The scale of each axis: as it is given, else what the dims say.
-fn scales(at: &At<'_>, resize: &Resize, dims: &[usize], to: &[usize]) -> Result<Vec<f32>, Lack> {
     let mut scales: Vec<f32> =
         dims.iter().zip(to).map(|(dim, to)| *to as f32 / *dim as f32).collect();
     let given = if at.has(2) { at.constant_f32(2)? } else { None };
@@ -59,37 +55,20 @@ fn scales(at: &At<'_>, resize: &Resize, dims: &[usize], to: &[usize]) -> Result<
     Ok(scales)
 }
 
-/// Which place of the input an output is.
-fn coordinate(coordinates: Coordinates, i: usize, (m, n): (usize, usize), scale: f32) -> f32 {
-    let (i, long, short) = (i as f32, n as f32, m as f32);
-    match coordinates {
-        Coordinates::HalfPixel => (i + 0.5) / scale - 0.5,
-        Coordinates::HalfPixelSymmetric => {
-            short / 2.0 * (1.0 - long / (scale * short)) + (i + 0.5) / scale - 0.5
-        }
-        Coordinates::PytorchHalfPixel if n == 1 => 0.0,
-        Coordinates::PytorchHalfPixel => (i + 0.5) / scale - 0.5,
-        Coordinates::HalfPixelForNearest => (i + 0.5) / scale,
-        Coordinates::AlignCorners if n == 1 => 0.0,
-        Coordinates::AlignCorners => i * (short - 1.0) / (long - 1.0),
-        Coordinates::Asymmetric | Coordinates::CropAndResize => i / scale,
-    }
-}
-
-/// Picks the nearest elements.
-fn pick(
+/// For each axis the places of the nearest elements.
+pub(crate) fn nearest_places(
     at: &At<'_>,
     resize: &Resize,
     nearest: Nearest,
-    (dims, to): (&[usize], &[usize]),
-    scales: &[f32],
-) -> Result<Built, Lack> {
+) -> Result<Vec<Vec<usize>>, Lack> {
+    let (dims, to) = (at.dims(0)?, at.result_dims(0)?);
+    let scales = scales(at, resize, &dims, &to)?;
     let place = |axis: usize, i: usize| {
         let (m, n, scale) = (dims[axis], to[axis], scales[axis]);
         if m == n && (scale - 1.0).abs() == 0.0 {
             return i;
         }
-        let x = coordinate(resize.coordinates, i, (m, n), scale);
+        let x = resize.coordinates.place(i as u64, (m as u64, n as u64), scale);
         let nearest = match nearest {
             Nearest::RoundPreferFloor if (x - x.floor() - 0.5).abs() == 0.0 => x.floor(),
             Nearest::RoundPreferFloor | Nearest::RoundPreferCeil => (x + 0.5).floor(),
@@ -100,9 +79,12 @@ fn pick(
         };
         nearest.clamp(0.0, (m.max(1) - 1) as f32) as usize
     };
-    let places: Vec<Vec<usize>> =
-        (0..dims.len()).map(|axis| (0..to[axis]).map(|i| place(axis, i)).collect()).collect();
-    let dims = dims.to_vec();
+    Ok((0..dims.len()).map(|axis| (0..to[axis]).map(|i| place(axis, i)).collect()).collect())
+}
+
+/// Picks elements at these places of each axis.
+fn pick(at: &At<'_>, places: Vec<Vec<usize>>) -> Result<Built, Lack> {
+    let dims = at.dims(0)?;
     by_width!(at.dtype(0)?, T => Ok(Built::one(1, 1, move |io| {
         let mut slices: [&[usize]; plimsoll_kernels::MAX_RANK] = Default::default();
         slices.iter_mut().zip(&places).for_each(|(slice, places)| *slice = places);
@@ -116,7 +98,7 @@ fn weighed(resize: &Resize, (m, n): (usize, usize), scale: f32) -> Axis {
     let count = if matches!(resize.mode, Interpolation::Cubic { .. }) { 4 } else { 2 };
     let mut axis = Axis { dim: m, count, places: Vec::new(), weights: Vec::new() };
     for i in 0..n {
-        let x = coordinate(resize.coordinates, i, (m, n), scale);
+        let x = resize.coordinates.place(i as u64, (m as u64, n as u64), scale);
         let (first, mut weights) = match resize.mode {
             Interpolation::Cubic { a } => (x.floor() as i64 - 1, cubic(a, x - x.floor()).to_vec()),
             Interpolation::Linear | Interpolation::Nearest(_) => {

@@ -162,15 +162,21 @@ pub(super) fn tile(at: &At<'_>) -> Result<Built, Lack> {
     })))
 }
 
+/// How many elements are put before each axis.
+pub(crate) fn pad_begins(at: &At<'_>) -> Result<Vec<isize>, Lack> {
+    let rank = at.dims(0)?.len();
+    let pads = at.ints(1)?.ok_or("no pads")?;
+    let axes = at.ints(3)?.unwrap_or_else(|| (0..rank as i64).collect());
+    let mut begins = vec![0isize; rank];
+    for (axis, pad) in axes.iter().zip(&pads) {
+        begins[axis_of(*axis, rank)?] = *pad as isize;
+    }
+    Ok(begins)
+}
+
 /// `x, pads, value?, axes?`.
 pub(super) fn pad(at: &At<'_>, mode: PadMode) -> Result<Built, Lack> {
-    let (dims, to) = (at.dims(0)?, at.result_dims(0)?);
-    let pads = at.ints(1)?.ok_or("no pads")?;
-    let axes = at.ints(3)?.unwrap_or_else(|| (0..dims.len() as i64).collect());
-    let mut before = vec![0isize; dims.len()];
-    for (axis, pad) in axes.iter().zip(&pads) {
-        before[axis_of(*axis, dims.len())?] = *pad as isize;
-    }
+    let (dims, to, before) = (at.dims(0)?, at.result_dims(0)?, pad_begins(at)?);
     by_width!(at.dtype(0)?, T => Ok(Built::one(3, 1, move |io| {
         let mode = match mode {
             PadMode::Constant => Pad::Constant(io.scalar::<T>(2).unwrap_or_default()),

@@ -17,15 +17,18 @@ mod products;
 mod quantized;
 mod recurrent;
 mod requantized;
+mod rounds;
 mod wide;
 mod windows;
 
 pub(crate) use branches::{Guard, branch, guards};
-pub(crate) use layout::copies;
+pub(crate) use images::{nearest_places, weighed_axes};
+pub(crate) use layout::{copies, pad_begins};
 use plimsoll_model::Operator;
-pub(crate) use products::{gemm, gemm_scratch, has_fixed_factor, matmul, matmul_scratch};
+pub(crate) use products::{gemm, gemm_least, has_fixed_factor, matmul, matmul_least};
+pub(crate) use rounds::{Rounds, Share, repeated};
 pub(crate) use wide::{Wider, widened};
-pub(crate) use windows::{conv, conv_scratch};
+pub(crate) use windows::{conv, conv_least};
 
 use crate::at::At;
 use crate::kernel::{Built, Lack};
@@ -88,8 +91,10 @@ fn kernel(at: &At<'_>) -> Result<Built, Lack> {
         }
         Operator::FusedMatMul(fused) => products::fused_matmul(at, *fused),
         Operator::Einsum { equation } => letters::einsum(at, equation),
-        Operator::Conv(conv) => windows::conv(at, conv, Tail::default()),
-        Operator::FusedConv(fused) => windows::conv(at, &fused.conv, Tail::of(fused.activation)?),
+        Operator::Conv(conv) => windows::conv(at, conv, None, Tail::default()),
+        Operator::FusedConv(fused) => {
+            windows::conv(at, &fused.conv, None, Tail::of(fused.activation)?)
+        }
         Operator::ConvTranspose { conv, .. } => windows::conv_transpose(at, conv),
         Operator::Pool(pool) => windows::pool(at, pool),
         Operator::GlobalPool(pooling) => windows::global_pool(at, *pooling),

@@ -59,12 +59,15 @@ pub(crate) fn has_fixed_factor(at: &At<'_>) -> Result<bool, Lack> {
     Ok(is_one && at.is_constant(1))
 }
 
-/// The elements that [`stacked`] needs as scratch.
-pub(crate) fn matmul_scratch(at: &At<'_>) -> Result<usize, Lack> {
+/// The elements that [`stacked`] needs as scratch at least; `in_place` says whether it may overwrite what it adds.
+pub(crate) fn matmul_least(at: &At<'_>, in_place: bool) -> Result<usize, Lack> {
     at.only_f32(&[0, 1])?;
     let stack = Stack::new(&at.dims(0)?, &at.dims(1)?).ok_or("matrices that do not fit")?;
-    let is_packed = has_fixed_factor(at)? && stack.shape.m != 1;
-    Ok(at.threads.count() * matmul::matmul_scratch(at.level, &stack, is_packed))
+    if stack.shape.m == 1 {
+        return Ok(0); // Rows of the right factor are contiguous.
+    }
+    let is_packed = has_fixed_factor(at)?;
+    Ok(at.threads.count() * matmul::matmul_least(at.level, &stack, is_packed, in_place))
 }
 
 fn stacked(at: &At<'_>, alpha: f32, tail: Tail) -> Result<Built, Lack> {
@@ -84,6 +87,8 @@ fn stacked(at: &At<'_>, alpha: f32, tail: Tail) -> Result<Built, Lack> {
     let threads = at.threads.clone();
     let is_packed = fixed.as_ref().is_some_and(Fixed::is_packed);
     let scratch = threads.count() * matmul::matmul_scratch(level, &stack, is_packed);
+    let least = matmul_least(at, false)?;
+    let scratch = if least == 0 { 0 } else { scratch };
     let is_fixed = fixed.is_some();
     let built = Built::one(SLOT_RESIDUAL, 1, move |io| {
         let (y, scratch) = (io.write(0), io.scratch());
@@ -103,7 +108,8 @@ fn stacked(at: &At<'_>, alpha: f32, tail: Tail) -> Result<Built, Lack> {
         tail.follows.finish(level, y);
         Ok(())
     });
-    let built = built.with_scratch::<f32>(scratch).with_packed::<f32>(packed);
+    let built = built.with_scratch::<f32>(scratch).with_least::<f32>(least);
+    let built = built.with_packed::<f32>(packed);
     Ok(if is_fixed { built.without_operand(1) } else { built })
 }
 
@@ -131,11 +137,14 @@ pub(crate) fn gemm(at: &At<'_>, gemm: Gemm, tail: Tail) -> Result<Built, Lack> {
     general(at, gemm, tail)
 }
 
-/// The elements that [`gemm`] needs as scratch.
-pub(crate) fn gemm_scratch(at: &At<'_>, gemm: Gemm) -> Result<usize, Lack> {
+/// The elements that [`gemm`] needs as scratch at least; `in_place` says whether it may overwrite what it adds.
+pub(crate) fn gemm_least(at: &At<'_>, gemm: Gemm, in_place: bool) -> Result<usize, Lack> {
     let (shape, ..) = gemm_shape(at, gemm)?;
-    let is_packed = at.is_constant(1) && shape.m != 1;
-    Ok(at.threads.count() * gemm::gemm_scratch(at.level, shape, false, is_packed))
+    if shape.m == 1 && (at.is_constant(1) || !gemm.transpose_b) {
+        return Ok(0); // Rows of the right factor are contiguous.
+    }
+    let is_packed = at.is_constant(1);
+    Ok(at.threads.count() * gemm::gemm_least(at.level, shape, false, is_packed, in_place))
 }
 
 /// The dims of a product, and the columns of its factors as they are stored.
@@ -190,6 +199,8 @@ fn general(at: &At<'_>, gemm: Gemm, tail: Tail) -> Result<Built, Lack> {
     let is_packed = fixed.as_ref().is_some_and(Fixed::is_packed);
     let threads = at.threads.clone();
     let scratch = threads.count() * gemm::gemm_scratch(level, shape, false, is_packed);
+    let least = gemm_least(at, gemm, false)?;
+    let scratch = if least == 0 { 0 } else { scratch };
     let (added, is_fixed) = (added(at, m, n)?, fixed.is_some());
     let built = Built::one(SLOT_RESIDUAL, 1, move |io| {
         let (y, scratch) = (io.write(0), io.scratch());
@@ -213,6 +224,7 @@ fn general(at: &At<'_>, gemm: Gemm, tail: Tail) -> Result<Built, Lack> {
         tail.follows.finish(level, y);
         Ok(())
     });
-    let built = built.with_scratch::<f32>(scratch).with_packed::<f32>(packed);
+    let built = built.with_scratch::<f32>(scratch).with_least::<f32>(least);
+    let built = built.with_packed::<f32>(packed);
     Ok(if is_fixed { built.without_operand(1) } else { built })
 }

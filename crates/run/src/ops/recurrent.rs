@@ -62,11 +62,14 @@ pub(super) fn recurrent(at: &At<'_>, layer: &Recurrence) -> Result<Built, Lack> 
     let fixed = [transposed(1, input)?, transposed(2, hidden)?];
     let packed: usize = fixed.iter().flatten().map(Vec::len).sum();
     let level = at.level;
-    let largest = |depth: usize| {
-        let shape = Shape { m: batch, n: rows, k: depth };
-        gemm::gemm_scratch(level, shape, false, false)
-    };
-    let scratch = 2 * batch * rows + 3 * batch * hidden + largest(input).max(largest(hidden));
+    let state = 2 * batch * rows + 3 * batch * hidden;
+    let shape = |depth: usize| Shape { m: batch, n: rows, k: depth };
+    let largest = |of: &dyn Fn(Shape) -> usize| of(shape(input)).max(of(shape(hidden)));
+    // A single row is multiplied without scratch.
+    let is_row = batch == 1 && fixed.iter().all(Option::is_some);
+    let fast = largest(&|shape| gemm::gemm_scratch(level, shape, false, false));
+    let least = largest(&|shape| gemm::gemm_least(level, shape, false, false, false));
+    let [scratch, least] = [fast, least].map(|product| state + if is_row { 0 } else { product });
     let (cell, clip) = (layer.cell, layer.clip);
     let is_fixed = [fixed[0].is_some(), fixed[1].is_some()];
     let layer =
@@ -75,7 +78,8 @@ pub(super) fn recurrent(at: &At<'_>, layer: &Recurrence) -> Result<Built, Lack> 
         layer.run(io);
         Ok(())
     });
-    let mut built = built.with_scratch::<f32>(scratch).with_packed::<f32>(packed);
+    let built = built.with_scratch::<f32>(scratch).with_least::<f32>(least);
+    let mut built = built.with_packed::<f32>(packed);
     for operand in [1, 2] {
         built = if is_fixed[operand - 1] { built.without_operand(operand) } else { built };
     }

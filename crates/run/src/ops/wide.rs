@@ -69,14 +69,15 @@ struct Converted {
 
 /// Calls with conversions around them.
 fn wrapped(at: &At<'_>, wider: Wider, built: Built) -> Result<Built, Lack> {
-    let Built { calls, scratch_bytes, packed_bytes } = built;
+    let Built { calls, scratch_bytes, spare_bytes, packed_bytes } = built;
     let (mut wrapped, mut most) = (Vec::with_capacity(calls.len()), 0);
     for call in calls {
         let (call, end) = wrap(at, wider, call)?;
         most = most.max(end);
         wrapped.push(call);
     }
-    Ok(Built { calls: wrapped, scratch_bytes: most + scratch_bytes, packed_bytes })
+    let scratch_bytes = most + scratch_bytes;
+    Ok(Built { calls: wrapped, scratch_bytes, spare_bytes, packed_bytes })
 }
 
 /// A call with conversions around it, and how many bytes of scratch these take.

@@ -9,6 +9,7 @@ use plimsoll_model::{Convolution, GlobalPooling, Operator, Padding, Pool, Poolin
 
 use crate::at::At;
 use crate::kernel::{Built, Lack};
+use crate::planes::Before;
 use crate::tail::{SLOT_RESIDUAL, Tail};
 
 /// Batch, channels, and what is behind them: at most three dims of space.
@@ -85,16 +86,32 @@ pub(super) fn conv_shape(
     })
 }
 
-/// The elements that [`conv`] needs as scratch.
-pub(crate) fn conv_scratch(at: &At<'_>, convolution: &Convolution) -> Result<usize, Lack> {
+/// The elements that [`conv`] needs as scratch at least; `in_place` says whether it may overwrite what it adds, `made`
+/// whether its input is made where it is read.
+pub(crate) fn conv_least(
+    at: &At<'_>,
+    convolution: &Convolution,
+    in_place: bool,
+    made: bool,
+) -> Result<usize, Lack> {
     at.only_f32(&[0, 1, 2, 3])?;
     let shape = conv_shape(at, (0, 1), convolution)?;
     let is_packed = at.is_constant(1) && conv::packed_conv_len(at.level, &shape) > 0;
-    Ok(at.threads.count() * conv::conv_scratch(at.level, &shape, is_packed))
+    let least = match made {
+        true if !is_packed => return Err("no kernel that makes what such weights meet".to_owned()),
+        true => conv::made_least(at.level, &shape, in_place),
+        false => conv::conv_least(at.level, &shape, is_packed, in_place),
+    };
+    Ok(at.threads.count() * least)
 }
 
-/// `x, w, bias?, more?`.
-pub(crate) fn conv(at: &At<'_>, convolution: &Convolution, tail: Tail) -> Result<Built, Lack> {
+/// `x, w, bias?, more?`. What is made `before` is read in the place of `x`, from operands behind those of the tail.
+pub(crate) fn conv(
+    at: &At<'_>,
+    convolution: &Convolution,
+    before: Option<Before>,
+    tail: Tail,
+) -> Result<Built, Lack> {
     at.only_f32(&[0, 1, 2, 3])?;
     let shape = conv_shape(at, (0, 1), convolution)?;
     let level = at.level;
@@ -111,7 +128,14 @@ pub(crate) fn conv(at: &At<'_>, convolution: &Convolution, tail: Tail) -> Result
     // Weights that are not packed are read where they are, unless something is folded into them.
     let fixed = fixed.filter(|_| len > 0 || tail.is_folded());
     let threads = at.threads.clone();
-    let scratch = threads.count() * conv::conv_scratch(level, &shape, fixed.is_some() && len > 0);
+    let is_packed = fixed.is_some() && len > 0;
+    let scratch = match before {
+        Some(_) => conv::made_scratch(level, &shape),
+        None => conv::conv_scratch(level, &shape, is_packed),
+    };
+    let scratch = threads.count() * scratch;
+    let least = conv_least(at, convolution, at.has(SLOT_RESIDUAL), before.is_some())?;
+    let behind_tail = tail.slots();
     let (kept, plane) = (fixed.as_ref().map(Vec::len), shape.window.output_len());
     let built = Built::one(SLOT_RESIDUAL + 1, 1, move |io| {
         let (y, scratch) = (io.write(0), io.scratch());
@@ -125,12 +149,17 @@ pub(crate) fn conv(at: &At<'_>, convolution: &Convolution, tail: Tail) -> Result
             Some(weights) => Weights::Plain(weights),
             None => Weights::Plain(io.read(1)),
         };
-        let operands = conv::Operands { x: io.read(0), weights, epilogue };
+        let made = before.as_ref().map(|before| before.planes(io, behind_tail));
+        let x = match &made {
+            Some(planes) => conv::Input::Made(planes),
+            None => conv::Input::Plain(io.read(0)),
+        };
+        let operands = conv::Operands { x, weights, epilogue };
         threads.conv(level, &shape, &operands, (y, scratch));
         tail.follows.finish(level, y);
         Ok(())
     });
-    let built = built.with_scratch::<f32>(scratch);
+    let built = built.with_scratch::<f32>(scratch).with_least::<f32>(least);
     Ok(match kept {
         Some(kept) => built.with_packed::<f32>(kept).without_operand(1),
         None => built,
@@ -197,7 +226,7 @@ pub(super) fn pool(at: &At<'_>, pool: &Pool) -> Result<Built, Lack> {
     at.only_f32(&[0])?;
     let window = pool_window(at, pool)?;
     let level = at.level;
-    let scratch = pool::pool_scratch(&window);
+    let (scratch, least) = (pool::pool_scratch(&window), pool::pool_least(&window));
     let built = match pool.pooling {
         Pooling::Max { column_major } if at.wants(1) => Built::one(1, 2, move |io| {
             let (y, indices) = (io.write(0), io.write(1));
@@ -221,7 +250,7 @@ pub(super) fn pool(at: &At<'_>, pool: &Pool) -> Result<Built, Lack> {
             })
         }
     };
-    Ok(built.with_scratch::<f32>(scratch))
+    Ok(built.with_scratch::<f32>(scratch).with_least::<f32>(least))
 }
 
 /// Every axis but batch and channels.

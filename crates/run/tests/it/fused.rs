@@ -13,7 +13,7 @@ use plimsoll_run::{
     random_inputs,
 };
 
-fn unary(function: Unary) -> Operator {
+pub(crate) fn unary(function: Unary) -> Operator {
     Operator::Unary(function)
 }
 
@@ -21,8 +21,8 @@ fn binary(function: Binary) -> Operator {
     Operator::Binary(function)
 }
 
-const ADD: Operator = Operator::Binary(Binary::Add);
-const MUL: Operator = Operator::Binary(Binary::Mul);
+pub(crate) const ADD: Operator = Operator::Binary(Binary::Add);
+pub(crate) const MUL: Operator = Operator::Binary(Binary::Mul);
 const DIV: Operator = Operator::Binary(Binary::Div);
 
 /// How far outputs are from others, as a part of the largest.
@@ -62,14 +62,14 @@ fn both(model: &Model, fuse: Fuse, seed: u64) -> (f32, u64, u64, usize) {
 }
 
 /// All nodes of a model as one step, or these.
-fn as_one(model: &Model, nodes: &[usize]) -> (u64, u64) {
+pub(crate) fn as_one(model: &Model, nodes: &[usize]) -> (u64, u64) {
     let steps = Fuse::Steps(vec![FusedStep { nodes: nodes.to_vec() }]);
     let (distance, fused, alone, _) = both(model, steps, 1);
     assert!(distance <= 1e-5, "{distance}");
     (fused, alone)
 }
 
-fn all(model: &Model) -> (u64, u64) {
+pub(crate) fn all(model: &Model) -> (u64, u64) {
     as_one(model, &(0..model.body.nodes.len()).collect::<Vec<_>>())
 }
 
@@ -192,14 +192,18 @@ fn a_chain_may_change_its_shape() {
 }
 
 /// A convolution of so many channels, in groups.
-fn conv(build: &mut ModelBuilder, x: TensorId, [from, to, group, size]: [u64; 4]) -> TensorId {
+pub(crate) fn conv(
+    build: &mut ModelBuilder,
+    x: TensorId,
+    [from, to, group, size]: [u64; 4],
+) -> TensorId {
     let (w, bias) = (build.weight(&[to, from / group, size, size]), build.weight(&[to]));
     let mut conv = Convolution { group, ..Convolution::default() };
     conv.windows.padding = Padding::SameUpper;
     build.node(Operator::Conv(conv), &[x, w, bias])
 }
 
-fn batch_norm(build: &mut ModelBuilder, x: TensorId, channels: u64) -> TensorId {
+pub(crate) fn batch_norm(build: &mut ModelBuilder, x: TensorId, channels: u64) -> TensorId {
     let [scale, bias, mean, variance] = [(); 4].map(|()| build.weight(&[channels]));
     build.node(Operator::BatchNorm(BatchNorm::default()), &[x, scale, bias, mean, variance])
 }
@@ -251,8 +255,9 @@ fn the_output_takes_over_the_residual() {
     let mut build = ModelBuilder::default();
     let x = build.input(&[1, 16, 32, 32]);
     let r = build.node(unary(Unary::Tanh), &[x]);
-    let a = conv(&mut build, r, [16, 16, 1, 3]);
-    let b = conv(&mut build, a, [16, 16, 1, 3]);
+    // All have the same scratch.
+    let a = conv(&mut build, r, [16, 16, 1, 1]);
+    let b = conv(&mut build, a, [16, 16, 1, 1]);
     let c = build.node(ADD, &[r, b]);
     let y = build.node(unary(Unary::Relu), &[c]);
     let model = build.finish(&[y]);

@@ -3,6 +3,8 @@
 mod branches;
 mod corpus;
 mod fused;
+mod loops;
 mod random;
 mod ranges;
+mod read_through;
 mod state;

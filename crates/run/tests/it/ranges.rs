@@ -79,6 +79,23 @@ fn an_encoder_of_any_length() {
     every_size(&model, &weights, "seq", (1, 7));
 }
 
+/// Models that are wrong inside of a range if only its ends are looked at.
+#[test]
+fn what_is_largest_or_a_view_at_some_sizes_only_is_right_at_all() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/ranges");
+    for (file, symbol, least, most) in [
+        ("blockpad", "T", 16, 34),
+        ("para", "seq", 1, 9),
+        ("sometimes", "seq", 4, 11),
+        ("transp", "seq", 4, 11),
+        ("mod", "seq", 7, 16),
+    ] {
+        let path = corpus.join(format!("{file}.onnx"));
+        let (model, weights) = plimsoll_onnx::load_with_weights(&path).unwrap();
+        every_size(&model, &weights, symbol, (least, most));
+    }
+}
+
 #[test]
 fn sizes_beyond_the_range_are_errors() {
     let nodes = vec![node("relu", "Relu", &["x"], &["y"])];

@@ -217,7 +217,7 @@ fn convolution(layer: &Layer) {
     let weights = if is_packed { Weights::Packed(&packed) } else { Weights::Plain(&weights) };
     let mut y = vec![0.0; shape.planes() * window.output_len()];
     let mut scratch = vec![0.0; conv_scratch(level, &shape, is_packed)];
-    let operands = conv::Operands { x: &x, weights, epilogue: Epilogue::NONE };
+    let operands = conv::Operands { x: conv::Input::Plain(&x), weights, epilogue: Epilogue::NONE };
     // The product of the same size with both factors packed: no convolution by this product is faster.
     let product =
         Shape { m: out_channels, n: window.output_len(), k: shape.weights_len() / out_channels };

@@ -26,6 +26,11 @@ impl Counted {
         Counted { calls: AtomicU64::new(0), live: AtomicU64::new(0), most: AtomicU64::new(0) }
     }
 
+    /// Bytes in use.
+    pub fn live(&self) -> u64 {
+        self.live.load(Ordering::Relaxed)
+    }
+
     fn add(&self, bytes: usize) {
         self.calls.fetch_add(1, Ordering::Relaxed);
         let live = self.live.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;

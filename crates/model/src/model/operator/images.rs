@@ -105,6 +105,26 @@ pub enum Coordinates {
     CropAndResize,
 }
 
+impl Coordinates {
+    /// Which place of an input of `m` elements the element `i` of `n` is, in 32 bits as runtimes reckon it; without
+    /// a region of interest.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss, reason = "runtimes do it so")]
+    pub fn place(self, i: u64, (m, n): (u64, u64), scale: f32) -> f32 {
+        let (i, long, short) = (i as f32, n as f32, m as f32);
+        match self {
+            Coordinates::PytorchHalfPixel | Coordinates::AlignCorners if n == 1 => 0.0,
+            Coordinates::HalfPixel | Coordinates::PytorchHalfPixel => (i + 0.5) / scale - 0.5,
+            Coordinates::HalfPixelSymmetric => {
+                short / 2.0 * (1.0 - long / (scale * short)) + (i + 0.5) / scale - 0.5
+            }
+            Coordinates::HalfPixelForNearest => (i + 0.5) / scale,
+            Coordinates::AlignCorners => i * (short - 1.0) / (long - 1.0),
+            Coordinates::Asymmetric | Coordinates::CropAndResize => i / scale,
+        }
+    }
+}
+
 /// Samples at places that a grid says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GridSample {

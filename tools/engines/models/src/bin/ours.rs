@@ -19,7 +19,6 @@ fn made(task: &Task) -> Result<Ours, String> {
         let bytes = session.input_bytes_mut(&input.name).ok_or("an input that is not there")?;
         bytes.copy_from_slice(&input.bytes);
     }
-    session.run().map_err(|e| said(&e))?;
     Ok(Ours { session })
 }
 
@@ -56,7 +55,10 @@ impl Engine for Ours {
     }
 
     fn about(&self) -> String {
-        format!("arena={} inputs={}", self.session.arena_bytes(), self.session.input_memory_bytes())
+        let (arena, inputs) = (self.session.arena_bytes(), self.session.input_memory_bytes());
+        let (constants, packed) = (self.session.constant_bytes(), self.session.packed_bytes());
+        let heap = COUNTED.live();
+        format!("arena={arena} inputs={inputs} constants={constants} packed={packed} heap={heap}")
     }
 }
 
